@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line of a file, counted from 1. Line 0 means the whole file or folder."""
+    """The place of a problem in a file: a line, counted from 1. Line 0 means the whole file or folder."""
 
     file: str
     line: int = 0
@@ -45,12 +45,11 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of the command line (``--nccl``), or the command itself if a required option is missing.
+    """The place of a problem on the command line: an option (``--nccl``), or the command itself if a required option is missing.
 
-    - ``value``: the given value, if the option may be repeated and the message does not contain the value.
-    - ``part``: the faulty part of this value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
-      ``--background``. It is not printed. For a scenario file, it is the path of keys and indexes inside the
-      file.
+    - ``value``: the value that the user gave, if the option may be repeated and the message does not contain the value.
+    - ``part``: the wrong part of a structured value, as keys and indexes: ``("ports", 1)`` is the second port in ``--background``.
+      It is not printed. It serves to find the line of a scenario file that sets the same option.
     """
 
     name: str
@@ -63,7 +62,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPart:
-    """A device, a NIC (``SERVER:NIC``), a link or the network itself, by its name."""
+    """The place of a problem in the network: a device, a NIC (``SERVER:NIC``), a link or the network itself, by name."""
 
     name: str
 
@@ -73,7 +72,7 @@ class NetworkPart:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a function in the Python API, or a field of such an argument."""
+    """The place of a problem in a call of the Python API: an argument of the function, or a field of such an argument."""
 
     name: str
 
@@ -107,7 +106,7 @@ class RailweaveError(Exception):
 
 
 class InputError(RailweaveError):
-    """An error in the user's input. ``problems`` holds all problems that were found, in file order."""
+    """The error for wrong input of the user. ``problems`` holds all problems that were found, in file order."""
 
     exit_code = 2
 
@@ -125,15 +124,15 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 class SpecError(InputError):
-    """An input file that cannot be read or is invalid: a fabric file, inventory, lock, scenario, forwarding tables and others."""
+    """The error for an input file that cannot be read or is invalid, such as a fabric file, inventory, lock or scenario."""
 
 
 class DesignError(InputError):
-    """A well-formed fabric file that describes a network that cannot be built."""
+    """The error for a well-formed fabric file that describes a network that cannot be built."""
 
 
 class OutputError(RailweaveError):
-    """A failure to write output. Existing files are unchanged."""
+    """The error for output that cannot be written. Existing files are unchanged."""
 
 
 class UnsettledError(RailweaveError):
@@ -145,7 +144,7 @@ class UnknownPolicyError(UnsettledError):
 
 
 class LabError(RailweaveError):
-    """A failure to start, use or stop the lab on this machine."""
+    """The error for a lab that cannot be started, used or stopped on this machine."""
 
 
 class RenderError(RailweaveError):

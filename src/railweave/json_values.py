@@ -6,11 +6,11 @@ A class declares its JSON object in ``JSON``: the names of fields, properties or
 - ``"running=found"``: the value of ``found`` under the key ``running``; ``found`` may be a path, such as ``cause.found``;
 - ``"level:4"``: a number, rounded to four decimal places;
 - ``"time_us=time_ps/1e6"``: a number divided by a constant, or each number of a list;
-- ``"switches=#scores"``: the number of ``scores``;
+- ``"switches=#scores"``: the length of ``scores``;
 - ``"*key"``: the keys of the JSON object in ``key``, merged into this object.
 
-A data class or named tuple without ``JSON`` becomes an object of its fields. A class that computes its JSON object defines
-its own ``to_json`` method.
+A data class or named tuple without ``JSON`` becomes an object of its fields. A class that computes its JSON object defines its own
+``to_json`` method.
 """
 
 from __future__ import annotations

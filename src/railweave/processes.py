@@ -99,7 +99,7 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
     """Yield the tasks of a pool as they finish.
 
-    In the standard library's function for this, a signal during the wait can leave a task locked. In this function, it cannot.
+    The function of the standard library for this (as_completed) can leave a task locked if a signal arrives during the wait.
     """
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0

@@ -134,7 +134,10 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""A pattern for the YAML reader's error messages about a tab used as indentation. One of the two readers does not mention the tab."""
+"""A pattern for error messages of YAML readers about a tab used as indentation.
+
+railweave uses one of two readers. One of them does not mention the tab in its message.
+"""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:

@@ -44,7 +44,7 @@ def servers(catalog: Catalog) -> list[str]:
 
 
 def server_of(catalog: Catalog, word: str) -> Choice:
-    """Return the server model that ``word`` names: a server, a NIC or a GPU, or a part of its name."""
+    """Return the server model for ``word``: the name, or part of the name, of a server, NIC or GPU."""
     names = servers_named(catalog, word) if word.strip() else []
     if not names:
         return Choice("", problem="; ".join(unknown_server(catalog, word)))
@@ -60,7 +60,7 @@ def gpus_of(catalog: Catalog, word: str) -> int:
 
 
 def switch_of(catalog: Catalog, word: str) -> Choice:
-    """Return the switch model that ``word`` names: a model, a vendor, part of a name, or a system (the result then has ``:NOS``)."""
+    """Return the switch model for ``word``: a model, vendor, system, or part of a name. A system gives MODEL:NOS."""
     from railweave.design.sizing.request import asked_switches
 
     try:

@@ -125,10 +125,10 @@ def lab_fault(options: LabFault) -> InjectedFaults:
 
 @verb(LabFib)
 def lab_fib(options: LabFib) -> WrittenTables:
-    """Write the forwarding tables that the kernels of a running lab use into a file, for the argument ``fib`` of ``simulate``. Requires root.
+    """Write into a file the forwarding tables that the kernels of a running lab use, for the argument ``fib`` of ``simulate``. Requires root.
 
-    ``differences`` of the result are the routes that differ from the computed tables. Raises ``LabError`` if the lab is not
-    up or the caller is not root.
+    ``differences`` of the result are the routes that differ from the computed tables. Raises ``LabError`` if the lab is not up or the
+    caller is not root.
     """
     from railweave.live.lab import fib, life
 

@@ -62,7 +62,7 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> RunningDevices:
-    """Return a network's devices together with the access to them, for queries. If ``lab`` is True, they are the running lab's.
+    """Return a network's devices together with the access to them, for queries. With ``lab``, the devices are the running lab's.
 
     Raises ``LabError`` if ``lab`` is True and the lab is not up, and the errors of ``load`` and ``collect``.
     """

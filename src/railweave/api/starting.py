@@ -113,4 +113,4 @@ def init_sized(options: Init) -> StartedFabric:
 
 
 PREDICT = "predict"
-"""The word, in place of a number of queue pairs, that requests its prediction."""
+"""The value of ``qps`` that requests the predicted number of queue pairs."""

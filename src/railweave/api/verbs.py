@@ -98,7 +98,7 @@ HTML = Opt("Also write the result as a page to this file (.html).", letter="-o",
 class Source:
     """The network to work on: a fabric file, a build folder or a designed network.
 
-    ``device`` and ``hardware`` optionally replace its switch models and operating systems, and add hardware models.
+    ``device`` replaces the switch models and operating systems in it; ``hardware`` adds hardware models.
     """
 
     source: Annotated[

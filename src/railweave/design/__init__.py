@@ -304,8 +304,8 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
     """Return the site of a server in ``group``.
 
-    In a fabric that spans sites, this is the site of the server's stripe. Otherwise it is the site in the file, or ""
-    if the file gives none. Raises ``DesignError`` if the file names a different site.
+    In a fabric that spans sites, this is the site of the server's stripe. Raises ``DesignError`` if the file gives the server a site
+    other than the stripe's. In other fabrics, it is the site in the file, or "" if the file gives none.
     """
     for nic in nics:
         across = context.source.spec.fabrics[nic.fabric].topology.interconnect

@@ -33,7 +33,10 @@ class FaultTarget:
 
 
 class _UnknownError(ValueError):
-    """An error for a name that does not exist in the network. It has the field with the name, the message and the fix."""
+    """An error for a name that does not exist in the network. ``field`` is the field of the fault that has the name.
+
+    ``what`` is the message, and ``fix`` the remedy.
+    """
 
     def __init__(self, field: str, message: str, fix: str) -> None:
         super().__init__(field, message, fix)

@@ -120,7 +120,8 @@ def check_inventory(
 ) -> None:
     """Check the inventory against the design, and record problems and findings.
 
-    These are rows of unknown devices or interfaces, and interface names that Linux rejects. Raises ``DesignError`` if there is any problem.
+    They are about rows of unknown devices or interfaces, and about interface names that Linux rejects. Raises ``DesignError`` if there
+    is any problem.
     """
     if not context.source.inventory.items:
         return

@@ -51,12 +51,12 @@ def to_plan(
     Entries are routes and rules. ``kernel`` holds the present ones.
 
     - Entries that already have the planned effect stay, even if railweave did not make them.
-    - Entries of railweave that are no longer planned are removed, and the entries replaced by them are restored.
+    - Entries of railweave that are no longer planned are removed, and the entries that they had replaced are restored.
     - Other entries that conflict with the plan are removed and recorded in the journal. They have the destination of
       a planned route or the selector of a planned rule, but lead elsewhere.
 
-    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry that must be removed
-    could not be restored exactly later.
+    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry that must be removed could not
+    be restored exactly later.
     """
     planned = [entry for _, entry in plan.entries]
     planned_at = _by_place(planned)
@@ -170,7 +170,7 @@ def _removals(entries: Iterable[Entry]) -> list[Command]:
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
-    """Return the commands that restore routes and rules. A route is left out if another route now has its destination and metric.
+    """Return the commands that add routes and rules again. A route is left out if another route now has its destination and metric.
 
     ``left`` has the entries that the kernel has and keeps.
     """

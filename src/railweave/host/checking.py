@@ -51,7 +51,7 @@ class RecordedMachine(FileMachine):
 
 
 def record(machine: Machine, folder: Path) -> None:
-    """Write every file and command output that the checks have read through ``machine`` to a new folder.
+    """Write to a new folder every file and command output that the checks have read through ``machine``.
 
     Raises HostError if the folder cannot be written.
     """
@@ -158,7 +158,7 @@ def check(asked: Namespace) -> int:
 
 
 def capture(asked: Namespace) -> int:
-    """Record the files and command outputs that the checks read in a folder, and return the exit code.
+    """Run the checks to record, in a folder, the files and command outputs that they read. Return the exit code.
 
     ``asked`` holds the command's arguments, with the folder.
     """
@@ -379,7 +379,7 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
 
 
 def _not_asked(looked: Server, results: list[Result]) -> list[str]:
-    """Return lines that name the checks that did not run, because they need counters of an earlier check or a design.
+    """Return lines that name the checks that did not run, because they need a design or the counters of an earlier check.
 
     ``looked`` is the checked server, and ``results`` the results of the other checks.
     """

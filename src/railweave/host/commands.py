@@ -283,7 +283,7 @@ def _zipapp(asked: Namespace) -> int:
 def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | None) -> None:
     """Raise HostInputError if the device ``name`` is neither in the plan nor on the machine.
 
-    A device of the plan may be missing; ``--check`` reports that.
+    A planned device may be missing from the machine; ``--check`` reports that.
     """
     there = gids.devices(machine)
     if name not in {*there, *(nic.rdma for nic in (plan.nics if plan else ()))}:
@@ -294,8 +294,8 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
     """Return the plan, read from ``host.json``. ``asked`` has the parsed options.
 
-    If they name no file and the default file does not exist, return None, unless the plan is ``needed``. Some commands work without a plan,
-    for example the list of GIDs.
+    Return None if the options name no file, the default file does not exist, and ``needed`` is False. For example, the list of GIDs needs
+    no plan.
     """
     if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return None

@@ -37,12 +37,12 @@ NUMA_BALANCING = {"kernel.numa_balancing": "0"}
 def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
     """Return a server whose NICs and GPUs are taken from the machine itself.
 
-    ``earlier`` has the counters of an earlier run to compare with. Every RoCE port is a NIC, and every data center GPU on the PCI bus is a
-    GPU.
+    ``earlier`` has the counters of an earlier run to compare with. Every RoCE port counts as a NIC, and every data center GPU on the PCI
+    bus as a GPU.
 
-    An InfiniBand port is a NIC only if other ports of the same model are Ethernet; its link type is then a fault. The required speed and
-    MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if its physical function is on the server
-    too.
+    An InfiniBand port counts as a NIC only if other ports of the same model are Ethernet; a check then reports its link type as a fault.
+    The required speed and MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if its physical
+    function is on the server too.
     """
     shown = [port for port in (_port(machine, *place) for place in gids.ports(machine)) if port is not None]
     ethernet = {port["model"] for port in shown if port["layer"] != "InfiniBand"}
@@ -171,7 +171,7 @@ def machine_kind(server: Server) -> str:
 def _of_nics(read: Callable[[Server, WantedNic], object]) -> Callable[[Server], str]:
     """Return a function that describes a value of all NICs of a server in one line, such as ``8 ConnectX-7: 400``.
 
-    Each part of the line is the number of NICs, their model and their value. ``read`` returns the value of one NIC.
+    The example says that each of 8 NICs of this model has the value 400. ``read`` returns the value of one NIC.
     """
 
     def value(server: Server, nic: WantedNic) -> str:
@@ -250,7 +250,7 @@ def _priorities(pause: Iterable[int] | None) -> str:
 
 
 def command_line(text: str) -> str:
-    """Return a kernel command line without the arguments that differ between servers, which name disks and images."""
+    """Return a kernel command line without the arguments that name disks and images, because they differ between servers."""
     local = re.compile(
         r"(?:BOOT_IMAGE|root|initrd|resume|rd\.\S+|crashkernel|ip|BOOTIF|ds|console)=\S*|ro|rw|quiet|splash"
     )

@@ -3,9 +3,9 @@
 Three questions about an entry (a route or a rule) are separate:
 
 - Does the entry *do* what is planned, no matter who made it (``does``)?
-- Does the entry *conflict* with what is planned (``conflicts``)? Only entries for the same packets can, those with an equal ``place``.
-- Is it *the same* entry (``identity``)? railweave removes an entry as its own only if it is the same as an entry that
-  railweave made.
+- Does the entry *conflict* with a planned entry (``conflicts``)? Only two entries with an equal ``place``, which match the same packets,
+  can conflict.
+- Is it *the same* entry (``identity``)? railweave removes an entry as its own only if it is the same as an entry that railweave made.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Route:
 
     @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
-        """The family, table and destination of the route. Only one route should have the same three values."""
+        """The family, table and destination of the route. No two routes should have the same three values."""
         return (self.family, self.table, self.to)
 
     @property
@@ -155,7 +155,7 @@ class Rule:
 
     - ``priority``: None lets the kernel choose.
     - ``from_``, ``to``: the source and destination prefixes.
-    - ``plain``: True if the rule has no further selectors or actions. Railweave never changes rules that have some.
+    - ``plain``: True if the rule has no further selectors or actions. Railweave never changes a rule that is not plain.
     - ``more``: the further selectors and actions in the notation of ``ip``, with ``not`` first.
     """
 
@@ -188,7 +188,7 @@ class Rule:
         return same and planned.priority in {None, self.priority}
 
     def conflicts(self, planned: Rule) -> bool:
-        """Return True if this rule would send the planned rule's packets elsewhere, before the planned rule applies."""
+        """Return True if this rule matches the planned rule's packets, is evaluated before the planned rule, and looks up a different table."""
         rival = self.plain and self.place == planned.place and self.table != planned.table
         return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
 

@@ -65,7 +65,7 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
 def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
     """Return the first path of a NIC, or None if the NIC has no path.
 
-    If the NIC has paths of both address families, the path is of the family that the job uses.
+    If the plan sets the job's address family (``NCCL_IB_ADDR_FAMILY``), return the first path of that family if the NIC has one.
     """
     version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
     alike = (path for path in nic.paths if path.prefix.version == version)

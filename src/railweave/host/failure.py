@@ -22,7 +22,7 @@ class HostInputError(HostError):
 
 
 class HostUsageError(HostInputError):
-    """An invalid command line. ``usage`` shows the correct form, and ``program`` is the program's name."""
+    """The error for an invalid command line. ``usage`` shows the correct form, and ``program`` is the program's name."""
 
     def __init__(self, message: str, usage: str, program: str) -> None:
         super().__init__(message, usage, program)  # all of it, for whoever unpickles it

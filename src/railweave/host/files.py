@@ -51,7 +51,7 @@ MOST_BYTES = 16 << 20
 
 
 def content(file: Path) -> str:
-    """Return a file's text. Raises OSError, and ValueError if the file is not UTF-8 text or exceeds ``MOST_BYTES``."""
+    """Return a file's text. Raises OSError if it cannot be read, and ValueError if it is not UTF-8 text or is longer than ``MOST_BYTES``."""
     with file.open("rb") as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

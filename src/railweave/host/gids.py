@@ -89,13 +89,16 @@ def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[G
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
-    """Return the planned paths whose address has no RoCE v2 GID on its NIC."""
+    """Return (NIC, path) for each planned path whose address is not a RoCE v2 GID of the path's NIC."""
     have = {(gid.device, gid.port, gid.path) for gid in gids if gid.type == V2}
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 
 
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
-    """Return the path of the NIC whose prefix contains the address, or None. If several prefixes contain the address, the longest prefix applies."""
+    """Return the path, among the NIC's paths, whose prefix contains ``address``; None if no prefix does.
+
+    If several prefixes contain the address, the longest prefix applies. A path with a planned address matches only this address.
+    """
     holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
     return max(holding, key=lambda path: path.prefix.prefixlen, default=None)
 

@@ -144,7 +144,8 @@ def a_prefix(value: object) -> Prefix:
 def an_end(value: object) -> str:
     """Return the source or destination of a rule unchanged, after validation.
 
-    Host bits are allowed, because the kernel keeps them. Raises ``ValueError`` for any other value.
+    Host bits are allowed, because the kernel keeps them. Raises ``ValueError`` if the value is not an address or prefix, or is the prefix
+    of all addresses.
     """
     if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(

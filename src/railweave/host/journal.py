@@ -40,7 +40,7 @@ class StepRecord:
     - ``inverse``: the commands that undo the step, in order. Each is the folder to run in (may be empty), then the words of the command.
     - ``files``: the path and the earlier text of each file that the step writes; None if the file did not exist.
     - ``left``: a description of the changes that cannot be undone; empty if there are none.
-    - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
+    - ``boot``: the identifier of the boot during which the step ended, if the step takes effect only after a restart; else empty.
     - ``ended``: True if all its commands have succeeded.
     - ``written``: the path and text of each file that the step wrote, so that later changes by others are not undone.
     - ``modes``: the path and the earlier mode of each file.
@@ -75,10 +75,10 @@ class Journal:
 
 
 def load(file: Path) -> Journal:
-    """Return the journal in a file; empty if the file does not exist. Raises HostError if the file cannot be parsed.
+    """Return the journal in ``file``; an empty journal if the file does not exist. Raises HostError if the file cannot be parsed.
 
-    If the server has restarted since the journal was written, the kernel has lost the routes and rules. Then only the steps and the
-    names of routing tables are returned.
+    If the server has restarted since the journal was written, the kernel has lost the routes and rules. Then only the steps and the names
+    of routing tables are returned.
     """
     text = files.read(file)
     if text is None:
@@ -129,7 +129,7 @@ def save(file: Path, journal: Journal) -> None:
 
 @contextmanager
 def locked(file: Path) -> Generator[int, None, None]:
-    """Hold the lock file next to the journal while the context lasts, and yield its descriptor.
+    """Lock the file ``*.lock`` next to the journal ``file`` while the context lasts, and yield the descriptor of the lock file.
 
     Raises HostError if another process keeps the lock; the error names that process. Also raises HostError if the lock file cannot be
     opened.

@@ -41,7 +41,7 @@ COUNTED = {
     "counters-completions": ("failed_requests", "Work requests that ended with an error."),
     "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed no sender."),
 }  # fmt: skip
-"""The metrics that count what a check of counters looks at, by the check's ID: name and description."""
+"""For each check of counters, by the check's ID: the name and the description of a metric with the same counters."""
 _BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}
 _UNIT = 4
 """The bytes per unit of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""

@@ -325,10 +325,10 @@ class Flow:
 
     @property
     def sequence(self) -> tuple[int, int] | None:
-        """The numbers of skipped and of repeated sequence numbers; None if they cannot be counted for this flow.
+        """The counts (skipped, repeated) of sequence numbers; None if they cannot be counted for this flow.
 
-        They cannot be counted if the flow has read requests or mixes responses with acknowledgements. A read request
-        uses one sequence number for each packet of its response, and responses leave out the numbers of writes.
+        They cannot be counted if the flow has read requests or mixes responses with acknowledgements. A read request uses one sequence
+        number for each packet of its response, and responses leave out the numbers of writes.
         """
         kinds = {code & 31 for code in self.operations if code != CNP}
         mixed = _READ_REQUEST in kinds or (_ACKNOWLEDGE in kinds and kinds & {13, 14, 15, 16})

@@ -46,9 +46,9 @@ class PathSums:
 
     - ``device``, ``leaf``: the NIC and its leaf. ``peer_leaf``: the leaf of the other end.
     - ``live``, ``suspect``: the queue pairs that carry data, and those without answers, which get no new data.
-    - ``pieces``: the parts of messages that were posted. ``resent``: the pieces that other queue pairs delivered instead.
-    - ``clear_to_sends``: the messages posted that allow the other end to send.
-    - ``deaths``: the times that a queue pair was declared dead. ``recoveries``: the times that a dead one came back.
+    - ``pieces``: the posted parts of messages. ``resent``: the pieces that other queue pairs delivered instead.
+    - ``clear_to_sends``: the posted messages that allow the other end to send.
+    - ``deaths``: the times that a queue pair was declared dead. ``recoveries``: the times that a dead queue pair came back.
     - ``errors``: the work requests that ended with an error.
     - ``p50_ns`` and the following: latencies in ns, from posting to completion.
     """

@@ -25,10 +25,10 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return (True if an LLDP announcement identifies a port, that port). The port is None if it is not in ``ports``.
+    """Return (identified, port) for an LLDP announcement: True if it identifies a port, and that port. The port is None if ``ports`` lacks it.
 
-    ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, as any system writes it.
-    The description identifies the port if the ID is unknown and is a MAC address, an interface index or a local text.
+    ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, as any system writes it. The description
+    identifies the port if the ID is unknown and is a MAC address, an interface index or a local text.
     """
     port_name, about = plain(port_id), plain(description)
     if port_name in ports:

@@ -74,7 +74,7 @@ NOT_TRIED = "not tried"
 - ``SIZE``: only small packets are answered.
 - ``LOST``: no packet is answered.
 - ``REFUSED``: this server's kernel does not send the packet.
-- ``NOT_TRIED``: the probe could not be sent for another reason.
+- ``NOT_TRIED``: the user may not send ICMP packets.
 """
 
 TRIES = 3
@@ -117,8 +117,8 @@ _SAID = {
 class Outcome:
     """The outcome of a probe.
 
-    ``outcome`` is one of the constants from ``OK`` to ``NOT_TRIED``, and ``said`` the reason. ``by`` is the address that sent
-    an error message. ``ms`` is the round-trip time; None without an answer.
+    ``outcome`` is one of the constants from ``OK`` to ``NOT_TRIED``, and ``said`` the reason for it. ``by`` is the address that sent an
+    error message. ``ms`` is the round-trip time; None without an answer.
     """
 
     outcome: str = LOST

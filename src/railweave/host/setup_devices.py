@@ -156,9 +156,10 @@ def cuda_folder(bare: Bare) -> str:
 
 
 def cuda_state(bare: Bare) -> State:
-    """Return ``done`` if the folder of the CUDA release has the compiler, and its uninstaller or a package as its origin; else ``to do``.
+    """Return ``done`` if CUDA is completely installed, else ``to do``. ``bare`` is the server to set up.
 
-    ``bare`` is the server to set up.
+    CUDA is completely installed if the folder of the required release has the compiler, and either has the uninstaller or belongs to a
+    package.
     """
     compiler = f"{cuda_folder(bare)}/bin/nvcc"
     tools = bare.machine.names(f"{cuda_folder(bare)}/bin")
@@ -241,7 +242,7 @@ def _peer_memory_clients(machine: Machine) -> set[str]:
 
 
 def broadcom_state(bare: Bare) -> State:
-    """Return the state of Broadcom's software: ``done``, or ``to do`` with the first of these parts that lacks or has a wrong version.
+    """Return the state of Broadcom's software: ``done``, or ``to do`` with the first part that is missing or has a wrong version.
 
     The parts are the two kernel modules, the module for peer memory (only with AMD GPUs), and the NICs' firmware. ``bare`` is the server to
     set up.
@@ -578,16 +579,16 @@ def acs_state(bare: Bare) -> State:
 
 
 def acs_inverse(bare: Bare) -> list[Command]:
-    """Return the command that disables the service that turns ACS off, unless the server had it enabled before.
+    """Return the command with which `undo --setup` disables ``acs-off.service``, the service that turns ACS off.
 
-    ``bare`` is the server to set up.
+    The result is empty if that service is already enabled before the step runs. ``bare`` is the server to set up.
     """
     link = "acs-off.service"
     return [] if link in bare.machine.names(WANTS) else [Command(("rm", "-f", f"{WANTS}/{link}"))]
 
 
 def acs_files(bare: Bare) -> Sequence[str]:
-    """Return the names of the two files that turn ACS off, if they are missing (``acs_texts``); otherwise nothing.
+    """Return the names of the files that the operator must supply: ``acs-off.sh`` and ``acs-off.service``, unless ``acs_texts`` finds both.
 
     ``bare`` is the server to set up.
     """

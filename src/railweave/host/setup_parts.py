@@ -117,7 +117,7 @@ class Bare:
         return any(nic.driver == driver for nic in self.plan.nics)
 
     def version(self, name: str) -> str:
-        """Return the release of a software that the design requires; empty if it requires none."""
+        """Return the release of the software ``name`` that the design requires; empty if the design requires no release of it."""
         return self.versions("software").get(name, "")
 
     def versions(self, key: str) -> dict[str, str]:
@@ -133,9 +133,9 @@ class Bare:
         )
 
     def file(self, pattern: str) -> str:
-        """Return the path of the file in the folder of packages that matches ``pattern``, such as ``bcm_*.tar.gz``.
+        """Search the folder of packages for a file whose name matches ``pattern``, such as ``bcm_*.tar.gz``, and return the file's path.
 
-        If no file matches, return the folder with the pattern. Raises HostInputError if several files match.
+        If no file matches, return the folder's path with the pattern. Raises HostInputError if several files match.
         """
         matching = self.matching(pattern)
         if len(matching) > 1:
@@ -232,7 +232,7 @@ def versioned(installed: str, wanted: str, subject: str) -> State:
 # Packages of the distribution.
 
 _APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "--no-remove", "-o", "DPkg::Lock::Timeout=600")
-"""The command that installs packages. With ``-y`` alone, apt removes packages of the server that conflict with new ones."""
+"""The command that installs packages. Without ``--no-remove``, ``-y`` would let apt remove the server's packages that conflict with new ones."""
 _NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
 """Options that make apt ignore all repositories. apt's ``--no-download`` cannot be used: for files it fails (apt 2.6: "not absolute")."""
 

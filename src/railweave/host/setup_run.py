@@ -156,7 +156,7 @@ def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
 def plan(asked: Namespace) -> int:
     """Print the steps with their states, commands and missing files.
 
-    Return exit code 1 if `apply` could not carry out all steps. ``asked`` has the parsed options.
+    Return the exit code: 1 if `apply` could not carry out all steps, otherwise 0. ``asked`` has the parsed options.
     """
     bare, steps = rows(asked)
     missing = _missing(steps, TO_DO, NOT_SEEN)

@@ -95,7 +95,7 @@ def _firewall(machine: Machine) -> list[str] | None:
 
 
 def table(shown: dict[str, Any]) -> str:
-    """Return the state of this server as text: a line for each link and address, then the numbers of rules, routes and GIDs.
+    """Return the state of this server as text: a line for each link and address, then the counts of rules, routes and GIDs.
 
     ``shown`` is the result of ``state_document``.
     """
@@ -184,7 +184,7 @@ def count(number: int, noun: str) -> str:
 
 
 def planned(plan: HostFile) -> str:
-    """Return a line with the numbers of planned routes and rules."""
+    """Return a line with the counts of planned routes and rules, such as ``8 routes and 16 rules``."""
     routes = sum(isinstance(entry, Route) for _, entry in plan.entries)
     return f"{count(routes, 'route')} and {count(len(plan.entries) - routes, 'rule')}"
 
@@ -209,9 +209,7 @@ def nics(states: list[NicState]) -> str:
 def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
     """Return the planned commands as text, grouped by network device, then the file of table names if it changes.
 
-    Commands that delete entries come first.
-
-    ``names_file`` is the path of the file of table names.
+    Commands that delete entries come first. ``names_file`` is the path of the file of table names.
     """
     groups: dict[str, list[str]] = {"no longer planned, or in the way": []}
     dev_of = {(*entry.place, entry.table): dev for dev, entry in plan.entries}

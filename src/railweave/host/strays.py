@@ -32,7 +32,7 @@ class Stray:
     - ``what``: a description of the fault.
     - ``remedy``: the command that fixes it.
     - ``certain``: False if only some packets are diverted, for example packets that a program marks.
-    - ``table``: the planned table whose packets are diverted.
+    - ``table``: the table that the diverted packets should use; 0 for a neighbor.
     - ``place``: the packets that the rule or route matches, as in ``Rule.place`` or ``Route.place``; empty for a neighbor.
     - ``dev``: the device of a neighbor.
     """
@@ -46,10 +46,10 @@ class Stray:
 
 
 def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterable[str]) -> list[Stray]:
-    """Return the unplanned rules that the kernel evaluates before a planned rule and that match some of its packets.
+    """Return the unplanned rules that match packets of a planned rule and that the kernel evaluates before this planned rule.
 
-    ``there`` has the kernel's rules, and ``prefixes`` the prefixes of the server's own addresses. Packets from a prefix
-    without a planned rule should use the main table.
+    ``there`` has the kernel's rules, and ``prefixes`` the prefixes of the server's own addresses. Packets from a prefix without a planned
+    rule should use the main table.
     """
     every = list(planned)
     for prefix in prefixes:
@@ -87,8 +87,8 @@ def stray_routes(
 ) -> list[Stray]:
     """Return the unplanned routes in planned tables, and routes in system tables that are used instead of a planned route.
 
-    ``there`` has the kernel's routes. ``sources`` has, for each table, the prefixes of the server's addresses that use
-    the table. The source address that a route sets must be in one of these prefixes.
+    ``there`` has the kernel's routes. ``sources`` has, for each table, the prefixes of the server's addresses that use the table. A planned
+    route is also returned if it sets a source address outside these prefixes.
     """
     tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
@@ -178,7 +178,7 @@ def _harmless(rule: Rule) -> bool:
 
 
 def _takes(rule: Rule, wanted: Rule) -> bool:
-    """Return True if ``rule`` would match packets of the planned rule ``wanted`` and send them elsewhere."""
+    """Return True if ``rule`` would match packets of the planned rule ``wanted``, and does not simply look up the same table for them."""
     if rule.plain and rule.table == wanted.table:
         return False
     jump = re.search(r"\bgoto (\d+)", rule.more)

@@ -27,7 +27,7 @@ These methods have no defaults, because another vendor's values would be wrong w
 """
 
 ONLY_WITH_FIRMWARE = "nvm_script"
-"""The method that a vendor needs only for NICs with ``firmware`` in the catalog."""
+"""The name of the method that a vendor must define only if one of its NICs has ``firmware`` in the catalog."""
 
 
 @dataclass(frozen=True, slots=True)

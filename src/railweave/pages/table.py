@@ -166,9 +166,9 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
 
 
 def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return several tables with the same columns as one table. A new first column, ``head``, has the name of each row's table.
+    """Join several tables that have the same columns into one table. A new first column, ``head``, has the name of each row's original table.
 
-    A single table is returned unchanged.
+    ``tables`` has (name, table) of each. A single table is returned unchanged.
     """
     first = tables[0][1]
     if len(tables) == 1:

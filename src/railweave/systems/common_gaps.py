@@ -93,7 +93,7 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
 def left_out_findings(config: DeviceConfig) -> list[Finding]:
     """Return the findings ``platform-lacks`` and ``queue-moved`` that apply to a configuration.
 
-    - ``platform-lacks``: something was left out because the platform does not have it.
+    - ``platform-lacks``: a part of the design was left out because the platform does not have it.
     - ``queue-moved``: a traffic class has a different queue than the fabric file requests.
     """
     findings: list[Finding] = []

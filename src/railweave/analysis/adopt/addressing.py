@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("tenant", "stripe", "server", "rail", "color")
-"""The parts of a bit-field address plan, from the highest bits to the lowest: the numbers in them determine a server prefix."""
+"""The fields of a server prefix that is formed with bit fields, from the highest bits to the lowest. Each field holds a number."""
 
 
 MOST_BITS = 32
-"""The maximum number of bits that the fabric file allows for each of the ``FIELDS`` in a prefix."""
+"""The maximum width in bits that the fabric file allows for each of the ``FIELDS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ def rule(
 
 
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
-    """Return, by tenant name, the address pools of each tenant that cannot share a pool with the other tenants.
+    """Return the address pools of the tenants that need their own pools, by tenant name.
 
-    ``cuts`` are the server prefixes of all tenants. ``tenants`` maps each tenant's number to its name. ``routed`` is True if the
-    links to servers are routed. Tenants are tried in the order of their numbers. A tenant gets its own pools if no pool with bit
-    fields or a formula covers its prefixes together with the prefixes of the earlier tenants.
+    ``cuts`` are the server prefixes of all tenants. ``tenants`` maps each tenant's number to its name. ``routed`` is True if the links
+    to servers are routed. Tenants are tried in the order of their numbers. A tenant needs its own pools if neither bit fields nor a
+    formula can form its prefixes and those of the earlier tenants from one pool.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -109,7 +109,7 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return a pool from which the default bit fields give a tenant's prefixes (``cuts``), or "" if no pool does.
+    """Return a pool in which the default bit fields form the prefixes of one tenant (``cuts``), or "" if there is none.
 
     The bit fields contain no tenant number, because only this tenant uses the pool. ``routed`` is True if the links to servers are
     routed.
@@ -124,7 +124,7 @@ def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
 
 
 def _common(cuts: Sequence[NumberedPrefix]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Return the longest prefix that contains all server prefixes (``cuts``) and is shorter than each of them."""
+    """Return the longest prefix that contains all server prefixes (``cuts``), and whose length is less than theirs."""
     nets = [ipaddress.ip_network(cut.prefix) for cut in cuts]
     supernet = nets[0].supernet()
     while not all(net.network_address in supernet for net in nets):
@@ -150,10 +150,10 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
-    """Return, for each field in ``FIELDS``, the amount that an increase of 1 in the field's number adds to a server prefix.
+    """Return, for each field in ``FIELDS``, by how much the first address of a server prefix grows if the field's number grows by 1.
 
-    ``cuts`` are the server prefixes with their numbers. Return None if no such factors give all prefixes. A field with the same
-    number in every prefix has the factor 0.
+    ``cuts`` are the server prefixes with their numbers. Return None if no such factors give all prefixes. A field with the same number
+    in every prefix has the factor 0.
     """
     factors: dict[int, int] = {}
     for _ in FIELDS:
@@ -196,7 +196,7 @@ def _bits(
     """Return the widths of the bit fields that correspond to the factors (see ``_factors``), or None if no bit fields do.
 
     ``length`` is the length of a server prefix. The bit fields begin where the prefix of ``pool`` ends. A field with factor 0 gets no
-    bits, except that the color gets bits that remain at the end.
+    bits. If bits remain after the last field, and the color has none, the color gets the remaining bits.
     """
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
@@ -283,7 +283,7 @@ def addressing(
     *,
     slaac: bool,
 ) -> dict[str, list[str]]:
-    """Write the ``addressing`` section and the pool of VLANs into the draft. Return, by VRF, the pools of tenants with their own pools.
+    """Write the ``addressing`` section and the pool of VLANs into the draft. Return the pools of tenants that have their own, by VRF.
 
     - ``draft``: the fabric file that is being reconstructed.
     - ``leaf_colors``: the path colors by leaf.

@@ -330,7 +330,8 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
     Return "" if there are none.
 
     ``read`` maps each switch to its saved configuration, as one tree per file. ``designed`` maps each switch to its designed
-    configuration. A statement that the design has with a different value is left out, because a switch can have only one value.
+    configuration. A statement for which the design has a different value is left out, because a switch can have only one of the two
+    values.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -364,10 +365,10 @@ _SCORES = ("equal", "equivalent", "extra", "lost")
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """An existing network as a fabric file (``fabric``), with its lock file, its inventory and the quality of the import.
+    """The result of an import: the text of the fabric file (``fabric``), of its lock file and of its inventory.
 
-    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the fabric file. ``scores`` compares
-    this design with the saved configurations, with one score per switch.
+    ``notes`` lists the facts that these files cannot express. ``network`` is the design of the fabric file. ``scores`` compares this
+    design with the saved configurations, with one score per switch.
     """
 
     fabric: str
@@ -478,7 +479,7 @@ def imported(
 
 
 def _in_file(problem: Problem, file: Path) -> Problem:
-    """Return the problem with ``file`` as the location of its line."""
+    """Return the problem with ``file`` as the file in which it is located. The line number stays the same."""
     place = problem.place
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
@@ -499,11 +500,11 @@ def _with_extra(
     trees: Mapping[str, Mapping[str, ConfigTree]],
     scores: list[Score],
 ) -> tuple[Files, Network, Lock] | None:
-    """Return (files, design, lock) with shared statements added under ``extra``, or None if nothing useful can be added.
+    """Return (files, design, lock) with statements of the saved configurations added under ``extra``, or None if this brings nothing.
 
-    A statement is added to a role if all switches of the role have it and the design lacks it. The result is None if the
-    additions make the fabric file invalid, or if the new design is not closer to the saved configurations than ``scores``.
-    ``trees`` holds the saved statements by switch and file.
+    A statement is added to a role if all switches of the role have it and the design lacks it. The result is None if there is no such
+    statement, if the additions make the fabric file invalid, or if the new design is no closer to the saved configurations than the
+    present design, whose comparison is ``scores``. ``trees`` holds the saved statements by switch and file.
     """
     document = copy.deepcopy(fabric_files.document)
     added = False
@@ -597,7 +598,8 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
     """Design a reconstructed fabric file (``fabric_files``). Return (design, lock, fabric file as designed).
 
-    If the defaults of ``maximum_ecmp`` or ``path_color`` contradict the configurations, the file first gets these two fields.
+    If the default of ``maximum_ecmp`` or of ``path_color`` contradicts the configurations, this field is added to the file, and the
+    design is repeated.
     """
     network, lock = _design(fabric_files)
     changed = False

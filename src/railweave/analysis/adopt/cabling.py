@@ -101,10 +101,10 @@ class LinkPort:
 
 
 def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[str, object], list[LinkPort]]:
-    """Return (the port range that covers most of the ports, the ports outside this range).
+    """Return (the port range that covers as many of the ports as possible, the ports outside this range).
 
-    The port range has the keys of the fabric file. ``taken`` are the ports with links, all of one switch ``model``. ``links``
-    is the number of parallel links to each neighbor.
+    The port range has the keys of the fabric file. ``taken`` are the ports with links, all of one switch ``model``. ``links`` is the
+    number of parallel links to each neighbor.
     """
     if not taken:
         return {}, []
@@ -119,10 +119,10 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 
 
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
-    """Yield port ranges, with the keys of the fabric file, that could contain at least one of the ``taken`` ports.
+    """Yield possible port ranges, with the keys of the fabric file, for the ports with links (``taken``) of a switch model.
 
-    ``links`` is the number of parallel links to each neighbor. Ranges of the lowest ports come first. For each, ports filled without
-    gaps come before ports spread over the range.
+    Each of the eight lowest ports gives up to two ranges in which its link would get this port: first a range whose ports are filled
+    without gaps, then a range in which neighbors share no port. ``links`` is the number of parallel links to each neighbor.
     """
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
@@ -147,9 +147,10 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return True if a design with the port range ``given`` would put the link of ``taken_port`` on the same port and breakout channel.
+    """Return True if the design would give the link of ``taken_port`` this same port and breakout channel.
 
-    ``given`` has the keys of the fabric file. ``links`` is the number of parallel links to each neighbor.
+    The design uses the port range ``given``, with the keys of the fabric file. ``links`` is the number of parallel links to each
+    neighbor.
     """
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
@@ -353,9 +354,9 @@ def _address(config: DeviceConfig, port: str) -> str:
 
 
 def _lengths(shape: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
-    """Record in ``lengths`` each cable length that is not the usual length of fabric cables or of server cables.
+    """Record in ``lengths``, by (switch, port), each cable length that differs from the usual length of cables of the same kind.
 
-    The keys are (switch, port).
+    There are two kinds: cables between switches, and cables to servers.
     """
     far = shape.wiring.far()
     of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}

@@ -1,4 +1,7 @@
-"""The draft of a fabric file during an import: its sections as plain values, its lock, and notes on facts that it cannot express."""
+"""The draft of a fabric file during an import: its sections as plain values, its lock, and notes.
+
+The notes are about facts that the file cannot express.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def as_number(config: DeviceConfig) -> int:
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:
-    """Return (AS number, 0), or (0, lowest link address) for a switch without an AS number: a sort key within a role."""
+    """Return a sort key for the switches of a role: (AS number, 0), or (0, lowest link address) for a switch without an AS number."""
     asn = as_number(config)
     links = [
         int(ipaddress.ip_interface(at).ip)
@@ -55,7 +58,10 @@ def common_start(names: Sequence[str]) -> str:
 
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
-    """Return the fields of ``value`` (for example, BFD timers) that differ from ``default``, the fabric file's defaults, by field name."""
+    """Return, by field name, the fields of ``value`` (such as BFD timers) that differ from ``default``.
+
+    ``default`` has the defaults of the fabric file.
+    """
     changed: dict[str, Any] = {}
     for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
         if not hasattr(default, part_field.name):
@@ -89,7 +95,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def _default(part_field: dataclasses.Field[Any]) -> object:
-    """Return the default of a dataclass field. A field without a default gives ``MISSING``, which equals no value."""
+    """Return the default of a dataclass field, or ``MISSING``, which no value equals, if the field has no default."""
     if part_field.default_factory is not dataclasses.MISSING:
         return part_field.default_factory()
     return part_field.default
@@ -112,10 +118,10 @@ def common(values: list[Any]) -> tuple[Any, int]:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A fact that the fabric file cannot express.
+    """A note to the operator about a fact that the fabric file cannot express.
 
-    If ``part`` names a configuration field, the note is shown only if the design differs in this field. If ``part`` is
-    empty, the note is always shown.
+    If ``part`` names a configuration field, the note is shown only if the design and the saved configurations differ in this field.
+    If ``part`` is empty, the note is always shown.
     """
 
     text: str
@@ -124,7 +130,7 @@ class Note:
 
 @dataclass
 class Draft:
-    """One fabric of the fabric file that an import reconstructs.
+    """The draft of one fabric in the fabric file that an import reconstructs.
 
     - ``whole``: the complete fabric file, which the drafts of all fabrics share.
     - ``lock``: the numbers for the lock file, by pool and name.
@@ -164,10 +170,6 @@ class Draft:
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
-        """Add a note on a fact that the file cannot express.
-
-        If ``part`` names a configuration field, the note is shown only if the design differs in this field. If ``part`` is empty, it is
-        always shown.
-        """
+        """Add a note to the operator about a fact that the file cannot express. ``part`` is described in ``Note``."""
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

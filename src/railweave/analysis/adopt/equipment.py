@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 USUAL_GBPS = 400
 """The assumed speed in Gb/s of a NIC whose switch port has no known speed.
 
-Ports of a stand-in (a substitute for a switch that was not captured) also have this speed if no neighbor's model gives
-the speed.
+Ports of a stand-in (a catalog model used in place of a model that the catalog lacks) also have this speed if no other switch of
+the fabric has a known model, which would give the speed.
 """
 
 
@@ -72,8 +72,8 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     """Return the position of each port of a switch, by port name. Ports that the model lacks are left out.
 
-    A port name can be possible in several breakouts. Then the configured breakout decides. If there is none, the number of
-    lanes decides, and then the use of other channels of the same physical port.
+    A port name can exist in several breakout modes of the model. Then the configured breakout decides. If none is configured, the
+    number of lanes decides, and then the use of other channels of the same physical port.
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))

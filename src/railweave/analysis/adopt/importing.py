@@ -48,9 +48,8 @@ def as_numbers(
 ) -> tuple[int, int]:
     """Write the AS number pool of a role into the draft (the reconstructed fabric file). Return the pool as (first, last).
 
-    Also write an override for each switch whose AS number the pool does not give. ``numbers`` holds the number of each
-    switch in its role, from 1, which determines its AS number in the pool. A range of AS numbers that neighbors accept is
-    preferred as the pool.
+    Also write an override for each switch whose AS number the pool does not give. ``numbers`` holds the number of each switch within
+    its role, from 1; switch N has the Nth AS number of the pool. A range of AS numbers that neighbors accept is preferred as the pool.
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -105,9 +104,9 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
 
 
 def _first(config: DeviceConfig, role: str) -> int:
-    """Return the first part that all large communities of a spine share. Return 0 for other roles, and if there is no such part.
+    """Return the first number of a spine's large communities, if all of them begin with the same number. Otherwise return 0.
 
-    In railweave's designs, this number is the AS number of the first spine.
+    Return 0 for switches that are not spines. In railweave's designs, this number is the AS number of the first spine.
     """
     if role != "spine" or config.bgp is None:
         return 0
@@ -142,9 +141,9 @@ def apart_by_role(draft: Draft) -> None:
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
     """Write the pool of router IDs (``pools: router_id``) into the file, and each switch's number in the pool into the lock file.
 
-    All fabrics (``drafts``) share the pool. It is the first prefix of ``known``, the prefixes that switches accept, that contains all
-    router IDs, or else the default pool. If none of these contains them all, the pool is the longest prefix that does, with room for
-    growth. A switch whose router ID does not fit into the pool gets an override.
+    All fabrics (``drafts``) share the pool. It is the first prefix that contains all router IDs: a prefix of ``known`` (the prefixes
+    that switches accept), or else the default pool. If neither contains them all, the pool is the longest prefix that does, with room
+    for growth. A switch whose router ID does not fit into the pool gets an override.
     """
     ids = {
         name: str(config.bgp.router_id if config.loopback == NO_LOOPBACK and config.bgp else config.loopback.address)
@@ -226,8 +225,8 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
     """Return a prefix that contains all the addresses in ``values``.
 
-    It is the first suitable prefix of ``known`` (prefixes that switches accept), or else ``usual`` (the default pool) if suitable. If no
-    such prefix is suitable, it is the longest one with ``spare`` times as many addresses as ``values``.
+    It is the first such prefix of ``known`` (prefixes that switches accept), or else ``usual`` (the default pool). If neither contains
+    all the addresses, it is the longest prefix that does and that has at least ``spare`` times as many addresses as ``values``.
     """
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
@@ -397,7 +396,8 @@ def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
     """Return a name for each fabric. ``sets`` holds the switch names of each fabric.
 
-    The name is the common start of the switch names if these starts are distinct, otherwise a numbered name.
+    A single fabric is named ``backend``. Each of several fabrics is named after the common start of its switch names. If two fabrics
+    have the same start, or a start is not a valid name, all fabrics get numbered names.
     """
     if len(sets) == 1:
         return ["backend"]

@@ -133,7 +133,7 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
 def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
     """Write the spine names into the draft (the reconstructed fabric file), and return each spine's name in the ``spines`` list.
 
-    Spines with the same number in different pods have the same name there.
+    In this list, spines with the same number in different pods have the same name.
     """
     if not shape.spines:
         return {}
@@ -164,10 +164,10 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """Write ``naming.vlan``, the pattern that gives most VLAN names, into the reconstructed fabric file.
+    """Write ``naming.vlan``, the pattern that gives the most VLAN names, into the reconstructed fabric file.
 
-    Nothing is written if this is the default pattern, or the only pattern that the switches' systems allow. ``rails`` maps
-    (leaf, VLAN) to (stripe, rail).
+    Nothing is written if this is the default pattern, or the only pattern that the switches' systems allow. ``rails`` maps (leaf,
+    VLAN) to (stripe, rail).
     """
     seen = [
         (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
@@ -250,8 +250,8 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring with generated server and NIC names for server ports without a description.
 
-    Such a server has one NIC on each leaf if the number of leaves divides eight or is a multiple of eight. Otherwise all its NICs are
-    on one leaf. ``draft_name`` is the name of the fabric.
+    A server with a generated name has one NIC on each leaf if the number of leaves divides eight or is a multiple of eight. Otherwise
+    all its NICs are on one leaf. ``draft_name`` is the name of the fabric.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
@@ -275,9 +275,8 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
 def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
     """Return the wiring with servers and NICs renamed as in a rail-optimized design, if their NIC names match no server model.
 
-    Leaves that share servers form a stripe if all stripes then have the same number of leaves. Otherwise each leaf is a
-    stripe. The ports of a server on a stripe become the NICs of one server. If they are more than a server has NICs, they
-    become several servers.
+    Leaves that share servers form a stripe if all stripes then have the same number of leaves. Otherwise each leaf is a stripe. The
+    ports of a server on a stripe become the NICs of one server, or of several servers if there are more ports than a server has NICs.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():

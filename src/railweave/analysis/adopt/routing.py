@@ -81,7 +81,7 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 def _number(community: Community | None, place: int) -> int:
     """Return the number of a path color: the last part of the color's community, minus 1000 in a standard community.
 
-    Return ``place`` if there is no community with a number.
+    Return ``place`` if the color has no community, or if the last part is not a number.
     """
     last = community.value.rpartition(":")[2] if community else ""
     if not last.isdecimal():

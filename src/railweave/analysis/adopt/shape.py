@@ -28,10 +28,10 @@ def upper_order(
     places: Mapping[tuple[str, str], Place],
     configs: Mapping[str, DeviceConfig],
 ) -> list[str]:
-    """Return the switches of ``upper``, a tier, in the order of the ports on the tier below (``lower``) that connect to them.
+    """Return the switches of the tier ``upper``, sorted by the port of the tier below (``lower``) that is connected to each switch.
 
-    The lowest such port counts. Ties are sorted by AS number, then by name. ``places`` holds the position of each port on its
-    switch, by (switch, port).
+    If several ports are connected to a switch, the lowest counts. Switches with equal ports are sorted by AS number, then by name.
+    ``places`` holds the position of each port on its switch, by (switch, port).
     """
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
@@ -44,9 +44,9 @@ def upper_order(
 def pods_of(
     stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
 ) -> list[list[str]]:
-    """Return the spines of each pod, in the order of their leaves' AS numbers. Also set the ``pod`` of each stripe, from 0.
+    """Return the spines of each pod, one list per pod. Also set each stripe's ``pod``, from 0.
 
-    A pod consists of the spines to which a stripe's leaves have links.
+    Pods are sorted by their leaves' AS numbers. A pod consists of the spines to which a stripe's leaves have links.
     """
     pods: list[list[str]] = []
     for stripe in sorted(
@@ -60,9 +60,10 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines (``supers``) in the order of their planes.
+    """Return the super-spines (``supers``) in the order of the spines below them.
 
-    Super-spines of plane N have links to the spine with the number N in each pod. ``pods`` is the number of pods.
+    The super-spines with links to the first spine of each pod come first. ``spines`` holds all spines, pod by pod, and ``pods`` is the
+    number of pods.
     """
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
@@ -94,9 +95,9 @@ def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
 
 
 MOST_GAPS = 4
-"""The maximum span of leaf AS numbers, as a multiple of the number of stripes (counted as 16 if there are fewer).
+"""The largest stripe number for which gaps between AS numbers are kept, as a multiple of the number of stripes (at least 16).
 
-If the AS numbers span a larger range, gaps between them are ignored.
+If the AS numbers of the leaves would give a larger stripe number, the stripes are numbered without gaps.
 """
 
 

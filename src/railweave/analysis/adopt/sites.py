@@ -85,7 +85,10 @@ def across_sites(
 
 
 def site_names(shape: Shape) -> list[str]:
-    """Return a name for each site: the common start of its switches' names if these starts are distinct, otherwise a numbered name."""
+    """Return a name for each site: the common start of the names of its switches.
+
+    If two sites would get the same name, or a name would not be valid, all sites get numbered names.
+    """
     if shape.across is None:
         return []
     whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]

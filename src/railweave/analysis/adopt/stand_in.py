@@ -81,8 +81,9 @@ def hardware(
 ) -> StandInHardware:
     """Return a catalog model for each switch: the ``given`` model of its role, a model with its ports, or a stand-in.
 
-    A stand-in is a model with enough ports but different port names. ``role`` holds the role of each switch, and ``fabrics``
-    the switches of each fabric. Raises ``InputError`` if a switch has more ports than any catalog model that runs its system.
+    A stand-in is a model that has enough ports, but with other names than the switch's ports. ``role`` holds the role of each switch,
+    and ``fabrics`` the switches of each fabric. Raises ``InputError`` if a switch has more ports than any catalog model that runs its
+    system.
     """
     used, notes = in_use(configs, wiring)
     seen_ports = _as_far_ends_say(used, wiring)
@@ -202,8 +203,8 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
     """Assign a port of the model to each port in use, and return a map of configured port names to model port names.
 
-    It is the model's port with the same name, or else with the same number, or else the first free port. Raises
-    ``InputError`` if the model has too few ports.
+    A port gets the model's port with the same name, or else with the same number, or else the first free port. Raises ``InputError``
+    if the model has too few ports.
     """
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))

@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The smallest factor between tenant numbers and the numbers in route distinguishers that counts as deliberate.
+"""The value from which a common factor of the numbers in route distinguishers is taken as intended.
 
-If the greatest common divisor of all these numbers is at least this value, a tenant's number is its number in the route
-distinguisher divided by the divisor.
+For example, 100, 200 and 300 have the common factor 100, so they belong to tenants 1, 2 and 3. If the greatest common factor is
+smaller than this value, the numbers themselves are the tenants' numbers.
 """
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
     """Return the number of each tenant by VRF, derived from ``numbers``, the numbers in the route distinguishers by VRF.
 
-    If these are multiples of the tenant numbers (see ``LEAST_STEP``), the formula is written to ``overlay`` of the draft.
+    If the numbers in the route distinguishers are multiples of the tenants' numbers (see ``LEAST_STEP``), the formula is written to
+    ``overlay`` of the draft.
     """
     step = gcd(*numbers.values()) if numbers else 1
     if step < LEAST_STEP:
@@ -263,8 +264,8 @@ def _targets(
 ) -> None:
     """Write the route target of each tenant if it cannot be derived from the VNI. Also write the tenant's ``leaks``.
 
-    Only VRFs of ``leaves`` that import their own routes are considered. ``made`` holds the tenants' sections by VRF, and ``vnis`` their
-    VNIs.
+    A VRF of one of the ``leaves`` counts only if the VRF imports its own routes. ``made`` holds the tenants' sections by VRF, and
+    ``vnis`` their VNIs.
     """
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
@@ -354,7 +355,7 @@ def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int]
 
 
 def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
-    """Write the numbers of networks into the lock file. Then remove a network's VNI from its section if its number gives the same VNI.
+    """Write the numbers of networks into the lock file. Then remove a network's VNI from its section if the network's number gives it.
 
     ``made`` holds the tenants' sections. ``order`` holds the number of each network by name. The default VNI pool gives network N its
     Nth VNI.

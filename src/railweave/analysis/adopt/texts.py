@@ -201,9 +201,8 @@ def _bare(nos: str) -> DeviceConfig:
 def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
     """Return the LLDP neighbor of each port as (device, port), by device and port, with names as in the configurations.
 
-    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd.
-    Without this file, the captured output of the query ``lldp-neighbors`` is read. Raises ``InputError`` if the file has a
-    different form.
+    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd. Without this file,
+    the captured output of the query ``lldp-neighbors`` is read. Raises ``InputError`` if ``lldp.json`` has neither form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
     neighbors: Lldp = {}

@@ -106,8 +106,8 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 def _form(pair: tuple[TrafficClass, object]) -> object:
     """Return a key that is equal for two pairs if their traffic classes and ECN thresholds are equal. The classes' names do not count.
 
-    ``pair`` is (class, ECN thresholds from the switch's own marking settings, or None). Only without these settings does the
-    class's ``ecn`` count; its thresholds in bytes are then ignored.
+    ``pair`` is (class, ECN thresholds from the switch's own marking settings, or None). If it is None, the class's ``ecn`` is compared
+    instead, without its thresholds in bytes.
     """
     traffic_class, marking = pair
     return repr(

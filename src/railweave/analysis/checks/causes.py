@@ -125,10 +125,10 @@ def causes(
 
 
 def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
-    """Return a cause for fields that differ although all statements are equal. Return an empty list if only the order of names differs.
+    """Return a list with one cause for all ``differing`` fields of a file whose statements are all equal to the design.
 
-    ``differing`` holds the fields that differ. ``designed`` and ``actual`` are the two texts of the file. The cause has the first line
-    that differs.
+    Fields that hold the order of names are ignored; the list is empty if there are no other fields. ``designed`` and ``actual`` are
+    the two texts of the file. The line of the cause is the first line in which they differ.
     """
     fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
@@ -211,9 +211,9 @@ def _alike(removed: Step, added: Step) -> bool:
 
 
 def _without_vrf(node: Node) -> Name:
-    """Return the name of a statement (``node``), without the VRF if it names an interface.
+    """Return the name of a statement (``node``). From the name of an interface, the VRF is removed.
 
-    Systems remove the settings of an interface that moves to a different VRF, so these are compared without the VRF.
+    Systems remove the settings of an interface that moves to a different VRF, so these settings are compared without the VRF.
     """
     if not node.name[0].startswith("interface "):
         return node.name
@@ -277,8 +277,8 @@ def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
 def _line(step: Step, after: ConfigTree, actual: str) -> int:
     """Return the line of a changed statement (``step``) in the device's text (``actual``).
 
-    If the statement is missing there, return the line of its innermost parent. ``after`` is the text as a tree. A parent with empty
-    braces counts as existing, although the tree leaves it out.
+    If the text lacks the statement, return the line of its innermost parent in the text. ``after`` is the text as a tree. The tree
+    leaves out a parent with empty braces, so such a parent is searched in the text.
     """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:

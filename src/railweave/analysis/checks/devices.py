@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""The name of the field for AS lists. A system without AS lists has it in ``unsaid`` (fields that its text cannot express)."""
+"""The name of the field for AS lists. It is in ``unsaid`` (fields that a system's text cannot express) of a system without AS lists."""
 
 Texts = dict[str, str]
 """The contents of a device's configuration files, by path."""
@@ -207,7 +207,7 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def compare_devices(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison of each device that has files with its design, by device. Devices are processed in parallel.
+    """Compare each device in ``texts`` with its design, and return the comparisons by device. Devices are processed in parallel.
 
     - ``configs``: the designed configurations by device.
     - ``designed``: the designed files by path, such as ``devices/NAME/FILE``.
@@ -230,14 +230,14 @@ def saved(
     why: bool = True,
     rendered: Mapping[str, Texts] | None = None,
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison of each switch that has saved files with its design, by switch. Files of other devices are ignored.
+    """Compare each switch for which there are saved files with its design, and return the comparisons by switch.
 
-    - ``captured``: the saved files of each device.
+    - ``captured``: the saved files of each device. Files of devices that are not in ``designed`` are ignored.
     - ``why``: False to leave out the statements that cause differences, which saves time.
     - ``rendered``: the designed files of devices (``System.files`` and ``System.beneath``), if the caller has them already.
 
-    Secrets are removed from the saved files (``model.config.gate``). They are also removed from the designed files, because
-    ``extra`` may contain values of secrets.
+    Secrets are removed from the saved files (``model.config.gate``). They are also removed from the designed files, because ``extra``
+    may contain values of secrets.
 
     Raises ``InputError`` if all files are of other devices, because an empty comparison would look like success.
     """

@@ -169,10 +169,7 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(community: Community) -> bool:
-    """Return True if a community is defined.
-
-    For an undefined community, railweave stores its name as its value.
-    """
+    """Return True if a community is defined. For an undefined community, ``value`` holds the community's name."""
     return ":" in community.value or community.value in WELL_KNOWN
 
 

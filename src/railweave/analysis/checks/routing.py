@@ -252,7 +252,10 @@ def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    """Return the largest number of uplinks of a leaf in service. Leaves have different numbers only if links are out of service."""
+    """Return the largest number of uplinks of a leaf. Leaves and uplinks that are out of service do not count.
+
+    Leaves have different numbers only if links are out of service.
+    """
     network = subject.present
     leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

@@ -34,8 +34,8 @@ class Bound:
 
     - ``kind``: the class of the object that has the field, for example ``Bfd``.
     - ``name``: the field. If ``value`` is set, ``name`` may also be a description.
-    - ``value``: a function that computes the number to compare from the object; it may return None, to skip the check.
-      Without it, the field itself is compared.
+    - ``value``: a function that takes the object and returns the number to compare, or None to skip the check. Without it, the field
+      itself is compared.
     - ``least`` and ``most``: a number, or a function of the object and the bytes of the device's packet buffer.
     """
 

@@ -1,5 +1,5 @@
 """Comparison of running configurations with the design.
 
-This package finds the differences and their effects on traffic. It can add statements that only devices have to the
-fabric file.
+This package finds the differences and their effects on traffic. It can also extend the fabric file by statements that devices
+have and the design lacks.
 """

@@ -1,4 +1,4 @@
-"""Adoption of statements that only devices have: railweave writes them into the fabric file.
+"""Adoption of statements that devices have and the design lacks: railweave writes them into the fabric file.
 
 They are written under ``extra:`` of a role, or under ``overrides``.
 """
@@ -28,14 +28,14 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 
 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
-    """Write the statements that only switches have into the fabric file. Return messages on adopted and rejected statements.
+    """Write statements that switches have and the design lacks into the fabric file. Return messages on what was adopted or rejected.
 
-    ``drift`` holds the differences from the design. Statements that all switches of a role have go under ``extra`` of the role, others
-    under ``overrides.devices`` of each switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch
-    would need both, nothing is adopted for that switch.
+    ``drift`` holds the differences from the design. A statement that all switches of a role have goes under ``extra`` of the role,
+    any other statement under ``overrides.devices`` of each switch. The design ignores the role's ``extra`` on a switch with its own
+    ``extra``. If a switch would need both, nothing is adopted for that switch.
 
-    The file keeps its comments and its order. Either all statements are written or none. Raises ``InputError`` if ``file`` is a
-    build folder, or if the statements cannot be added under ``extra:``.
+    The file keeps its comments and its order. Either all statements are written or none. Raises ``InputError`` if ``file`` is a build
+    folder, or if the statements cannot be added under ``extra:``.
     """
     if not file.is_file():
         fix = "name the fabric file that it was built from"

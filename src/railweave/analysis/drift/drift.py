@@ -36,7 +36,7 @@ class Effects(JsonObject):
     """The effects of all differences on the network.
 
     - ``lost``: prefixes that switches should reach but do not, each with these switches.
-    - ``moved``: prefixes that switches send to other links than designed, each with these switches.
+    - ``moved``: prefixes that switches reach over other links or other leaves than designed, each with these switches.
     - ``gained``: prefixes that switches reach but should not, each with these switches.
     - ``colors``: the path colors of the affected server prefixes.
     - ``classes``: traffic classes whose settings or buffers differ, each with the affected switches.
@@ -203,9 +203,9 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 class DeviceDrift:
     """The differences of a device from the design.
 
-    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words`` holds patterns of values
-    that only this device has, such as its AS number, each with a placeholder. Statements of several devices that differ
-    only in such values are shown together.
+    ``stands`` is the comparison of its configuration with the design (``analysis.checks.devices``). ``own_words`` holds patterns of
+    values that only this device has, such as its AS number, each with a placeholder. Statements of several devices that differ only in
+    such values are shown together.
     """
 
     device: str
@@ -221,15 +221,15 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """The statements that differ from the design, each with its finding.
-
-        Additional statements without effect (``own_statements``) are left out.
-        """
+        """The statements that differ from the design, each with its finding, except the additional statements in ``own_statements``."""
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
     def own_statements(self) -> list[Cause]:
-        """The statements that only the device has and that change no field of its configuration."""
+        """The additional statements of the device whose effect railweave does not know.
+
+        They set no field of ``DeviceConfig``, and create no login.
+        """
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
@@ -254,7 +254,7 @@ class DeviceDrift:
 
 
 LOAD = "load the designed statements: `railweave deploy plan FABRIC --live -o plan.json`, then `railweave deploy apply plan.json`"
-"""The remedy of a difference. The design is right, so the fabric file needs no change."""
+"""The remedy of a difference: change the device, because the design is right and the fabric file needs no change."""
 
 AGAIN = "save the configurations that cannot be read again: `railweave collect FABRIC -o CAPTURE`, or by hand (docs/collect.md)"
 """The remedy if a configuration cannot be read. A deployment would not change the saved file."""
@@ -387,7 +387,7 @@ class Drift:
 
     @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The statements that only devices have and that have no effect, as a map from (system, statement) to the devices."""
+        """The devices that have an additional statement whose effect railweave does not know, by (system, statement)."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own_statements:
@@ -473,8 +473,8 @@ def drift(
 ) -> Drift:
     """Return the differences of devices from the design. ``running`` holds each device's configuration files by path.
 
-    ``configs`` are the designed configurations if they differ from the network's own, for example in a lab. If ``only`` is not
-    empty, only these switches are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
+    If ``configs`` is given, it replaces the network's designed configurations, for example in a lab. If ``only`` is not empty, only
+    the switches that it names are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     if unknown := [name for name in only if name not in designed.configs]:

@@ -24,8 +24,8 @@ def running_configs(
 ) -> dict[str, DeviceConfig]:
     """Return the configuration of every switch: the captured configuration, or the designed configuration if none was captured.
 
-    ``configs`` are the designed configurations if they differ from the network's own, for example in a lab. Raises
-    ``InputError`` if a captured configuration cannot be read.
+    If ``configs`` is given, it replaces the network's designed configurations, for example in a lab. Raises ``InputError`` if a
+    captured configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     return designed | {name: state.config for name, state in running_states(designed, captured).items() if state.config}
@@ -36,7 +36,7 @@ def running_states(
     captured: Mapping[str, Texts],
     known: Mapping[str, DeviceCheck] | None = None,
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison with the design of every switch that has captured files, without the causes of differences.
+    """Compare each switch that has captured files with the design. Return the comparisons, without causes of differences, by switch.
 
     ``designed`` holds the designed configurations, and ``captured`` the captured files by switch. ``known`` holds the comparisons of
     switches that were compared before. Raises ``InputError`` if a configuration cannot be read.

@@ -47,7 +47,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """Return (number of other devices' prefixes, number of the device's own prefixes) that a device receives on a link."""
+        """Return the numbers of prefixes that a device receives on a link: (prefixes of other devices, the device's own prefixes)."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 
@@ -76,10 +76,9 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return the received prefixes that a device uses: (their number on each link, the links that share a prefix with other links).
+    """Return (number of received prefixes in use on each link, the links that share such a prefix with other links) of a device.
 
-    A prefix is in use on a link if the link is one of its next hops. Tenant prefixes do not count, because tunnels
-    carry them.
+    A prefix is in use on a link if the link is one of its next hops. Tenant prefixes do not count, because tunnels carry them.
     """
     numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
     groups: list[int] = numbers.tolist()
@@ -132,7 +131,7 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 
 
 def present_ports(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
-    """Return the ports of a switch whose cable and far end are not in ``down``.
+    """Return the ports of a switch for which neither the cable nor the far end is in ``down``.
 
     A switch may still have ports for cables that are no longer in the design. Such ports are left out.
     """

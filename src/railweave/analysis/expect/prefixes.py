@@ -45,8 +45,8 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
     """Return example routes of a switch: to the prefixes, one per path color, of the first suitable segment of another leaf.
 
-    A segment holds the prefixes of one rail at a leaf. Segments of the switch's own rails are preferred. In a fabric with
-    one stripe, there are none, so a segment of another rail is used.
+    A segment holds the prefixes of one rail at a leaf. Segments of the switch's own rails are preferred. In a fabric with one stripe,
+    no other leaf has such segments, so a segment of another rail is used.
     """
     for segment in example_segments(network, config):
         examples = list(_routes(network, config, routes, [segment]))
@@ -125,9 +125,9 @@ def whole_tables(network: Network, config: DeviceConfig) -> bool:
 
 
 def every_route(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
-    """Return a switch's route to every prefix of other switches that it can reach: subnets of servers, loopbacks and tunnel endpoints.
+    """Return the routes of a switch to all prefixes of other switches that this switch can reach.
 
-    The routes of ``examples`` come first.
+    The prefixes are subnets of servers, loopbacks and tunnel endpoints. The routes of ``examples`` come first.
     """
     fabric = network.fabric(network.switch(config.name).fabric)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -229,9 +229,9 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that several leaves originate and a switch reaches through other leaves, each with these leaves.
+    """Return the prefixes in a switch's VRFs that several leaves can originate.
 
-    Prefixes of the switch's own gateways are left out.
+    Each has the leaves through which the switch reaches the prefix. Prefixes of the switch's own gateways are left out.
     """
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}

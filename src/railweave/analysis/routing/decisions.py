@@ -89,7 +89,7 @@ def color_value(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 _MANY = 4096
-"""The smallest number of received routes at which the computation first searches for prefixes with the same routes."""
+"""The number of received routes from which prefixes with the same routes are grouped, so that each group is decided once."""
 
 _FACTOR = 0x1E3779B97F4A7C15
 """A multiplier that distributes hash values evenly: 2^64 divided by the golden ratio, without the sign bit."""
@@ -238,8 +238,8 @@ class Decisions:
     ) -> Outcome:
         """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of the decision.
 
-        Each device decides separately only on its own prefixes (``local``, a mask) and on the prefixes that it refuses. ``received`` holds
-        the candidates, and ``weights`` the number of sessions of each candidate.
+        The exceptions are the device's own prefixes (``local``, a mask) and the prefixes that it refuses: these are decided for each
+        device. ``received`` holds the candidates, and ``weights`` the number of sessions of each candidate.
         """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
@@ -375,10 +375,10 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Find equal columns of ``rows`` (prefixes with the same routes), so that each is decided once.
+    """Find equal columns of ``rows`` (prefixes with the same routes), so that each group of equal columns is decided once.
 
-    Return (indexes of the distinct columns, for each column the position of its equal among the distinct columns). Return None if
-    there are few routes, or if hashes of different columns collide.
+    Return (indexes of the distinct columns; for each column, the position of the equal column among the distinct columns). Return None
+    if there are few routes, or if hashes of different columns collide.
     """
     if rows.size < _MANY:
         return None

@@ -57,7 +57,7 @@ def write_fibs(routes: Routes, path: Path) -> None:
 def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
     """Read the forwarding tables in a file, for the given prefixes. Other prefixes in the file, such as loopbacks, are ignored.
 
-    Raises ``InputError`` with all problems if the file has a different format or does not match the network.
+    Raises ``InputError`` with all problems if the file is not in the format of this module, or if it does not match the network.
     """
     try:
         value = read_json(path, fix="docs/predict.md has the form")

@@ -47,9 +47,9 @@ class Groups:
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
         """Return an array with the next-hop group ID of each set of candidates in ``sets``. A group has at most ``width`` links.
 
-        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. Results are cached, also by
-        ``device``. The last two elements of the array are ``LOCAL`` and ``UNREACHABLE``. These are negative indexes, so each selects itself
-        in the array.
+        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. Results are cached for each
+        ``device``, because ``links`` depends on it. The last two elements of the array are ``LOCAL`` and ``UNREACHABLE``. These are
+        negative indexes, so each selects itself in the array.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)

@@ -167,8 +167,8 @@ class Walk(JsonObject):
 class Connection:
     """The paths of a connection's queue pairs and, if requested, the packet headers on each path (``walks``).
 
-    ``notes`` are sentences about devices and links that are out of service. They also name ports of the source NIC that have
-    no path, so that their queue pairs use other ports.
+    ``notes`` are sentences about devices and links that are out of service, and about ports of the source NIC that have no path. Queue
+    pairs of such ports use other ports of the NIC.
     """
 
     paths: list[QueuePairPath]

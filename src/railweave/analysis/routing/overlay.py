@@ -249,10 +249,13 @@ def in_vrfs(config: DeviceConfig) -> list[str]:
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Return the VRF prefixes of all devices that exist on only one leaf."""
+    """Return the prefixes in the VRFs of all devices, except prefixes that exist on several leaves."""
     return [prefix for config in configs for prefix in in_vrfs(config)]
 
 
 def _connected(config: DeviceConfig) -> list[str]:
-    """Return the prefixes of gateways in VRFs, including those that BGP does not advertise."""
+    """Return the prefixes of gateways in VRFs, including those that BGP does not advertise.
+
+    Gateways of layer-2 networks are left out.
+    """
     return [p for gateway in config.gateways if gateway.vrf and not gateway.mac for p in gateway.prefixes]

@@ -277,7 +277,7 @@ def queue_pair_paths(
 
 
 def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
-    """Return the ports of ``src`` (as ``SERVER:PORT``) that are absent or have no path to ``dst``, so that queue pairs use other ports.
+    """Return the ports of NIC ``src`` that are absent or have no path to ``dst``, as ``SERVER:PORT``. Queue pairs use its other ports.
 
     ``family`` is the address family of the GIDs; None is the family that jobs use.
     """

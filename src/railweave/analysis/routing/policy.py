@@ -25,7 +25,8 @@ class ResolvedTerm(NamedTuple):
 
     - ``protocol``, ``prefixes`` and ``community``: the conditions of the term; None if the term lacks the condition.
     - ``orlonger``: True if more specific prefixes match too. ``lengths`` limits their length (minimum, maximum).
-    - ``added``: the communities that the term adds. If ``replaces`` is True, they replace communities of the same kinds.
+    - ``added``: the communities that the term adds to a route. If ``replaces`` is True, the route first loses its communities of the
+      same kinds, such as all colors.
     - ``prepended``: the number of AS numbers that the term prepends.
     - ``entries``: permit and deny entries of a prefix list that is evaluated in order; they replace ``prefixes``.
     - ``unknown``: the reason why railweave cannot tell whether the term accepts a route; empty if it can.
@@ -79,8 +80,8 @@ class PolicyEngine:
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
         """Return a mask of the prefixes that a prefix list (``entries``) matches.
 
-        These are equal prefixes or, with ``orlonger``, also longer prefixes inside them. ``lengths`` limits the length of matching prefixes
-        (minimum, maximum).
+        A prefix matches if it is in the list or, with ``orlonger``, inside a prefix of the list. ``lengths`` limits the length of matching
+        prefixes (minimum, maximum).
         """
         matched = self._lists.get((entries, orlonger, lengths))
         if matched is None:
@@ -185,9 +186,9 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """Return the communities in ``held`` that a route keeps when a term adds communities.
+    """Return the communities in ``held``, a route's communities, that remain when a term adds its communities.
 
-    If the term replaces communities, communities of the same kinds as the added ones are removed.
+    If the term replaces communities, those of the same kinds (such as colors) as the added ones are removed.
     """
     kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
     return frozenset(community for community in held if _kind(community) not in kinds)

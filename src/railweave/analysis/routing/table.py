@@ -86,10 +86,10 @@ def shared(
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """Return the prefixes of a VRF that a leaf shares with other leaves and currently has.
+    """Return the prefixes that a leaf currently has in a VRF and that other leaves can have too.
 
-    They are the subnets of layer-2 networks with a port that is up, and the prefixes of external sessions that are up. ``down``
-    holds the links and devices that are down.
+    They are the subnets of layer-2 networks with a port that is up, and the prefixes of external sessions that are up. ``down`` holds
+    the links and devices that are down.
     """
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down

@@ -273,7 +273,10 @@ def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> 
 
 
 def _room(layout: Layout, each: int) -> int:
-    """Return the number of addresses that the pool of link addresses needs if every lower switch has ``each`` addresses (``_by_port``)."""
+    """Return the number of addresses that ``_by_port`` needs in the pool of link addresses.
+
+    ``each`` is the number of addresses that are reserved for each lower switch.
+    """
     leaves, spines, borders = (
         each * max((end.number for end in ends), default=0) for ends in (layout.leaves, layout.spines, layout.dci)
     )

@@ -363,8 +363,8 @@ def _addresses(
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
     """Return the address that overrides give a NIC for a path color (``label``), or None.
 
-    ``fixed`` holds the NIC's addresses in overrides, by color. ``both`` is True if the NIC has two address families. An address
-    of a different family than the subnet is then ignored.
+    ``fixed`` holds the NIC's addresses in overrides, by color. ``both`` is True if the NIC has two address families. Then an address
+    counts only if it has the address family of ``subnet``.
     """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
@@ -387,9 +387,10 @@ def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """Return address ``number`` (from 1) of those addresses in a prefix (``subnet``) that a NIC can have. The gateway's is not counted.
+    """Return address ``number`` (from 1) among the addresses that a NIC can have in a prefix (``subnet``).
 
-    For example, in 10.0.0.0/24 with gateway 10.0.0.1, address 1 is 10.0.0.2. Return None if there is no such address.
+    The gateway's address does not count: in 10.0.0.0/24 with gateway 10.0.0.1, address 1 is 10.0.0.2. Return None if there is no such
+    address.
     """
     network = ipaddress.ip_network(subnet.prefix)
     host = number - 1 if network.num_addresses == 2 else number

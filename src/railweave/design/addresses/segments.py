@@ -318,7 +318,7 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return (functions for the fabric's pools, functions for the pools of each tenant with own pools, by tenant name).
+    """Return (functions for the fabric's pools, functions for the pools of each tenant that has its own pools, by tenant name).
 
     There is one function per pool. It returns the prefix of a segment from this pool.
     """
@@ -337,10 +337,10 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """Return the functions that return the prefixes of servers with a different link type, by their name in ``other_links``.
+    """Return one function per pool under ``other_links``, by key. Each forms a server prefix from its pool.
 
-    Records a problem for each unknown server, and if a fabric has both such servers and tenants. Raises ``DesignError`` if there is any
-    problem.
+    ``other_links`` is for servers whose link type differs from the fabric's ``server_link``. Records a problem for each unknown server
+    in it, and if the fabric has ``other_links`` and tenants. Raises ``DesignError`` if there is any problem.
     """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LENGTHS = {4: 24, 6: 64}
-"""The lengths of server prefixes in a tenant's pool, by IP version, if the fabric has no pool of this address family.
+"""The length of server prefixes, by IP version, in a tenant's pool of an address family for which the fabric has no pool.
 
 Routed IPv4 links use /31.
 """
@@ -57,7 +57,7 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
-    """Return the pools of servers whose link type differs from the fabric's ``server_link``, by the servers' key in ``other_links``."""
+    """Return the pools for servers with a link type other than ``server_link``, by the key that lists the servers in ``other_links``."""
     base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
     for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
@@ -68,7 +68,10 @@ def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
 
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
-    """Return the pools of a fabric, followed by the pools of its servers with a different link type."""
+    """Return the pools of a fabric, followed by the pools under ``other_links``.
+
+    ``other_links`` is for servers with a link type other than ``server_link``.
+    """
     return (*fabric_pools(layout), *(pool for pools in other_pools(layout).values() for pool in pools))
 
 
@@ -134,7 +137,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
 
 
 def _own(layout: Layout) -> Iterator[ServerPool]:
-    """Yield the pools of the tenants of a fabric that do not use the fabric's pools."""
+    """Yield the tenants' own pools. Tenants that use the fabric's pools are left out."""
     for tenant in layout.spec.tenants:
         yield from (tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.tenant)
 
@@ -146,7 +149,7 @@ if TYPE_CHECKING:
 
 
 MOST_BITS = 32
-"""The maximum number of bits for each number (stripe, rail and others) in a prefix."""
+"""The maximum width in bits of each field of a prefix that is formed with bit fields, such as the stripe or the rail."""
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:

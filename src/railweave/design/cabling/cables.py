@@ -173,9 +173,9 @@ def settled(
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """Return a common optic for each module whose links (breakout channels) have different optics so far.
+    """Return one optic for each module whose links (breakout channels) were given different optics.
 
-    Of these optics, the optic with the longest reach becomes the common optic.
+    It is the one of these optics with the longest reach.
     """
     known = catalog.optics
     best: dict[Module, str] = {}
@@ -276,7 +276,7 @@ def cable(
     overrides: CableOverrides,
     places: Mapping[str, Position],
 ) -> list[Cable]:
-    """Return every cable of a fabric: servers first in file order, then leaf by leaf, then spine by spine.
+    """Return every cable of a fabric: the cables of servers (in file order), then the uplinks of each leaf, then those of each spine.
 
     ``colors`` gives the path-color index of a leaf-spine link by (spine name, link). ``overrides`` holds the cable overrides of the
     fabric file. ``places`` gives the rack positions of devices. Records problems in the context.
@@ -391,7 +391,7 @@ class _Cabler:
         )
 
     def _with_lanes(self, cable: Cable) -> Cable:
-        """Return a cable to a server, with the lanes of the NIC's module that the NIC port uses.
+        """Return a server cable with the lanes of the NIC's module that the cable uses.
 
         Modules for links of one or two lanes (``Optic.trunk``) have lanes of 100G. Ports of the same module use consecutive lanes.
         """
@@ -460,10 +460,10 @@ class _Cabler:
         return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"
 
     def _cost(self, spines: int, uplinks: int, before: int) -> str:
-        """Return the additional switches and cables that the last stripe needs with more spines, as text. Return "" for a single stripe.
+        """Return, as text, the switches and cables that the last stripe adds to the fabric. Return "" for a single stripe.
 
-        ``spines`` is the new number of spines. ``uplinks`` is the number of uplinks of a leaf with the new spines, ``before`` the number
-        without them.
+        They include the additional spines and the cables to these spines. ``spines`` is the number of spines with the last stripe.
+        ``uplinks`` is the number of uplinks of a leaf with these spines, and ``before`` the number without the additional spines.
         """
         topology = self.layout.spec.topology
         *others, last = topology.stripe_names()
@@ -476,7 +476,7 @@ class _Cabler:
         return f": {counted(switches, 'switch', 'switches')} and {counted(cables, 'cable')} more than without {last}"
 
     def _most_above(self, role: RoleName) -> int:
-        """Return the highest position among the upper switches, which have the role ``role``.
+        """Return the highest position of a switch in the upper tier, whose role is ``role``.
 
         A lower switch needs uplink ports for all positions up to the highest.
         """
@@ -489,8 +489,8 @@ class _Cabler:
     def _most_below(self, role: RoleName) -> int:
         """Return the number of lower switches, with the role ``role``, for which an upper switch needs ports.
 
-        It is the highest number of a lower switch. For a leaf, the number is ``leaf.place``. For a spine, it is the number of its
-        pod or, with interconnect routers, its position.
+        It is the highest number of a lower switch. For a leaf, this is ``leaf.place``. For a spine, it is the number of the spine's pod
+        or, with interconnect routers, the spine's position.
         """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)

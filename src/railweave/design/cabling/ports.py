@@ -145,7 +145,10 @@ class Owner(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """The reason why a port cannot be reserved, and the use that holds the port or its split (``other``)."""
+    """The reason why a port cannot be reserved.
+
+    ``other`` is the use that already holds the port, or that needs a different split of the physical port.
+    """
 
     text: str
     other: Owner

@@ -220,9 +220,9 @@ def _cannot_split(
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
-    """Return the last port available to uplinks of a leaf if its server ports come after its uplink ports.
+    """Return the last port that a leaf's uplinks can use: the port before the leaf's first server port.
 
-    Return None if server ports come first.
+    Return None if server ports come before uplink ports.
     """
     servers = leaf.server_ports.first
     if servers is None:
@@ -342,7 +342,7 @@ class SwitchPorts:
         return None
 
     def room(self, device: str, kind: PortKind) -> int:
-        """Return the number of links that the switch's port range of this kind can hold, if neighbors may share a physical port."""
+        """Return the number of links for which the switch's port range of this kind has ports. Neighbors may share a physical port."""
         return self.ranges[self.layout.equipment[device], kind].size
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int, fix: str = "") -> None:

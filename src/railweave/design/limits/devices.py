@@ -124,9 +124,9 @@ def _check_range(context: Context, system: System, part: object, field: str, tak
 
 
 def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield (key path, number) for each number in ``part`` that matches a path of field names. ``*`` matches every name.
+    """Yield (key path, number) for each number in ``part`` whose key path matches ``field``, a path of field names.
 
-    Values that are not set are left out.
+    In this path, ``*`` matches every name. Values that are not set are left out.
     """
     if not field:
         if isinstance(part, int):
@@ -323,7 +323,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
     """Record a problem for each QoS setting that a kind of switch does not support, and a finding if no class is lossless.
 
-    ``again`` is True if the role's classes were already checked for a different kind of switch.
+    ``again`` is True if the role's classes were already checked for another kind of switch in the same role.
     """
     role, role_name = kind.role, kind.role_name
     qos = role.qos or layout.spec.qos

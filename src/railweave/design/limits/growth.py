@@ -259,8 +259,7 @@ def _ports(model: str, speed_gbps: int) -> int:
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
     """Record findings about limits of the fabric's topology, from its free capacity (``fabric_growth``).
 
-    These are a fabric that cannot grow, a fabric without a path between rails, and path colors that fix only the path
-    up to the spine.
+    There is a finding if the fabric cannot grow, if no path connects its rails, and if path colors fix only the path up to the spine.
     """
     spread = layout.spine_uplinks
     at = ("fabrics", fabric_growth.fabric, "topology")

@@ -1,6 +1,6 @@
 """The PFC headroom that each switch needs, compared with the headroom partition of its packet buffer, by group of ports.
 
-The design checks use the same sum (``design.limits.headroom``).
+The checks in ``design.limits.headroom`` compute the needed headroom in the same way.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A group of ports of a switch that need the same headroom. ``kind`` is the kind of their cables.
+    """A group of ports of a switch that need the same headroom.
 
-    ``ports`` is their number, and ``port`` the headroom that one port needs for each lossless priority.
+    ``kind`` is the kind of the cables at these ports, and ``ports`` the number of ports. ``port`` is the headroom that one of the
+    ports needs for each lossless priority.
     """
 
     kind: str
@@ -140,7 +141,7 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """Return the headroom of the switch of a role that uses the greatest share of its headroom partition.
+    """Return the headroom of one switch of a role: the switch that uses the greatest share of its headroom partition.
 
     The result is None if no switch of the role needs headroom.
     """

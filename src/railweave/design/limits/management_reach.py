@@ -36,9 +36,10 @@ BY_NAME = Rule(
 
 
 def check_reach(context: Context) -> None:
-    """Record a finding for each host that the control-plane filter blocks, and for each host given by name, which cannot be compared.
+    """Record a finding for each management host that the control-plane filter blocks.
 
-    The filter admits the prefixes that it lists or, if it lists none, the management pool.
+    A host given by name cannot be compared, and also gets a finding. The filter admits the prefixes that it lists or, if it lists
+    none, the management pool.
     """
     management = context.source.spec.management
     control_plane = management.security.control_plane if management.security else None

@@ -36,7 +36,10 @@ LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Record a finding for each operating system that has no statement for fields of a fabric or of ``management`` in the file."""
+    """Record a finding for each operating system that has no statement for a field that the file sets.
+
+    The field can be in a section of the fabric or in ``management``.
+    """
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -58,7 +61,7 @@ def note_not_rendered(context: Context, layout: Layout) -> None:
 
 
 def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
-    """Yield (key path, value) for every value in the fabric file below the key path ``above``."""
+    """Yield (key path, value) for every value below the key path ``above`` in ``value``, the content of the fabric file."""
     for key in above:
         value = cast("dict[Key, object]", value).get(key) if isinstance(value, dict) else None
     yield from _below(value, above)
@@ -106,7 +109,7 @@ PORTS_UNUSED = Rule(
 
 
 def note_unused_ports(context: Context, layout: Layout) -> None:
-    """Record a finding for each port range of a role or of a switch that no link uses."""
+    """Record a finding for each port range that no link uses. The port range can belong to a role or to a single switch."""
     document = cast("dict[str, Any]", context.source.document.value)
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():

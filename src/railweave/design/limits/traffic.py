@@ -198,7 +198,7 @@ MOST_LEAVES = 64
 """The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The feature of a switch model for which a document describes its use with NICs that do adaptive routing."""
+"""The catalog's name for a feature of switch models: a document describes their use with NICs that do adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
 """The modes that send packets of one queue pair over several paths. They require adaptive routing on the NICs."""
@@ -323,7 +323,7 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:
-    """Return descriptions of the switch models, with their releases, that lack a feature. Emulated switches are ignored."""
+    """Return a description, with the release, of each switch model that lacks a feature. Emulated switches are ignored."""
     systems = context.catalog.systems
     return list(
         dict.fromkeys(

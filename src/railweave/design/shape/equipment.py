@@ -101,7 +101,8 @@ def equipment_of(
 ) -> dict[str, Equipment]:
     """Return the equipment of each switch by name, with overrides applied, and record problems.
 
-    If ``--device`` replaces the switches of a role, their overrides are ignored, except for a release if the system stays the same.
+    If ``--device`` replaces the switches of a role, their overrides are ignored. Only a release in an override is kept, if the system
+    stays the same.
     """
     overrides = context.source.spec.overrides
     written = context.source.as_written

@@ -23,8 +23,8 @@ class Border:
     """A switch that connects its site to the other sites, before addresses are allocated.
 
     - ``site_slot``: the number of the site.
-    - ``position``: the number of the switch among these switches of its site.
-    - ``number``: the number of the switch among these switches of all sites. It stays the same when switches are added.
+    - ``position``: the number of the switch among the connecting switches of its site.
+    - ``number``: the number of the switch among the connecting switches of all sites. It stays the same when switches are added.
     """
 
     name: str

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedServer:
-    """A server on a fabric with its stripe and its NICs. ``slot`` is its number in the stripe, which determines its switch ports."""
+    """A server on a fabric with its stripe and its NICs.
+
+    ``slot`` is the server's number in the stripe, which determines its switch ports.
+    """
 
     name: str
     stripe: str

@@ -5,9 +5,10 @@ A fabric has one of four topologies:
 - One set of spines connects all leaves.
 - Each rail has its own spines (``planes: rail``). The network then has no path between rails; only servers connect
   them.
-- Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
-- Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods; the
-  super-spines of one number form a plane. With planes of NIC ports, each of these planes has its own pods and super-spines.
+- Each port number of the NICs has its own spines (``planes: 2``), and every set of spines connects all rails.
+- Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods. The
+  super-spines above the spines with one number form a plane. With planes of NIC ports, each of these planes has its
+  own pods and super-spines.
 """
 
 from __future__ import annotations
@@ -94,7 +95,10 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """Record a problem if a host name in ``names`` is too long. The pattern was checked only with an example, which may be shorter."""
+    """Record a problem if a host name in ``names`` is too long.
+
+    The naming pattern was checked earlier only with an example, which may be shorter.
+    """
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(

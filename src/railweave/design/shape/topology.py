@@ -62,7 +62,7 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Record a problem for path colors, tenants or addresses that IS-IS, or leaves that connect sites, do not support.
+    """Record a problem for path colors, tenants, planes or link addresses that do not work with IS-IS or between sites.
 
     Then raise ``DesignError`` if there is any problem.
     """
@@ -110,7 +110,7 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Record a problem for each switch model whose operating system has no document that shows the underlay's protocol (IS-IS).
+    """Record a problem for each switch model with an operating system for which no document shows IS-IS, if the underlay is IS-IS.
 
     Also record findings about path colors and link addresses that an operating system may not support.
     """
@@ -254,7 +254,7 @@ def _ports(nics: NicGroup) -> str:
 
 
 def check_oversubscription(context: Context, layout: Layout) -> None:
-    """Record a problem if the downlinks of a leaf or spine exceed its uplinks by more than ``oversubscription:`` allows."""
+    """Record a problem if a leaf's or spine's bandwidth down, divided by its bandwidth up, exceeds ``oversubscription:``."""
     if not layout.spines:
         return
     at = ("fabrics", layout.name, "topology", "oversubscription")

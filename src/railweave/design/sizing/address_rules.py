@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AddressFile(Model):
-    """The file of ``--addresses``. The sections are those of a fabric file; all of them may be absent."""
+    """The file of ``--addresses``. The sections are those of a fabric file; each section may be absent."""
 
     pools: Pools = Field(default=Pools(), description="as `fabrics.NAME.pools`: AS numbers, router ids, links, VLANs")
     addressing: Addressing = Field(default=Addressing(), description="as `fabrics.NAME.addressing`: servers' prefixes")

@@ -62,11 +62,11 @@ LOWEST = 1
 
 
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
-    """Return the highest ingress threshold at which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
+    """Return the highest ingress threshold at which ports that send to one queue pause their senders before this queue is full.
 
-    ``ports`` is the number of links that a switch can have; the threshold is valid even if all links are in use. The shares
-    of lossless classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The check
-    ``lossless-queue-full`` makes the same comparison.
+    All ports but one send to the queue, whose threshold is ``MOST_THRESHOLD``. ``ports`` is the number of links that a switch can
+    have; the threshold is valid even if all links are in use. The shares of lossless classes (``lossless`` at ingress,
+    ``egress_lossless``) are percentages of the packet buffer. The check ``lossless-queue-full`` makes the same comparison.
     """
     queue = egress_lossless * held_share(MOST_THRESHOLD)
     fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)

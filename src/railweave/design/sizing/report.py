@@ -137,7 +137,10 @@ def _balancing(size: Size) -> str:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the design chooses by default, by kind of cable end, such as ``NICs (3 m)``; no entry means no such cables."""
+    """Return the optics that the design chooses by default, by kind of cable end, such as ``NICs (3 m)``.
+
+    A kind of which the fabric has no cables is left out.
+    """
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage

@@ -87,7 +87,7 @@ class Answer:
         )
 
     def fabrics(self) -> dict[Shape, str]:
-        """Return the text of the fabric file for each topology that fits, without tenants, by topology."""
+        """Return, by topology, the text of the fabric file for each topology that fits. These files have no tenants."""
         shapes = self.sized.shapes.items()
         return {
             shape: fabric_text(self.catalog, candidate, server=self.server)

@@ -130,7 +130,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
 
 
 def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
-    """Return the size of the fabric for the request, or the reason why it does not fit, for each shape (kind of topology).
+    """Return the size of the fabric for the request, by shape (kind of topology). A shape that does not fit has the reason instead.
 
     ``port-planes`` is included only if the NICs have several ports.
     """
@@ -141,9 +141,8 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
     """Return the preferred size among the shapes (kinds of topology) in ``candidates`` that fit, or None if no shape fits.
 
-    NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a
-    network. Otherwise the first shape that fits is chosen. Each later shape costs more, or guarantees less, than the
-    shape before.
+    NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a whole plane. Otherwise
+    the first shape that fits is chosen. Each later shape costs more, or guarantees less, than the shape before.
     """
     return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
@@ -317,10 +316,10 @@ def default_growth(current: Size) -> float:
 
 
 def _laid(before: Size, after: Size) -> RelaidCables:
-    """Return the numbers of cables between switches that growth from the size ``before`` to the size ``after`` moves.
+    """Return the numbers of cables between switches that must move when the fabric grows from the size ``before`` to ``after``.
 
-    A switch's ports are determined by its own number, its neighbor's number and the number of links to each neighbor.
-    If the number of links changes, the ports change.
+    A switch's ports are determined by its own number, its neighbor's number and the number of links to each neighbor. If the number
+    of links changes, the ports change.
     """
     if {"rail-planes", "port-planes"} & {before.shape, after.shape} and before.shape != after.shape:
         return RelaidCables(before.fabric_cables)  # other spines for every leaf of a plane
@@ -347,11 +346,11 @@ def _place(size: Size, stripe: int) -> tuple[int, int]:
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
-    """Return the numbers of links of one switch that growth moves.
+    """Return the numbers of links that must move on one switch when the fabric grows.
 
     ``place`` is the number of the switch among the switches with the same upper switches, from 0. ``links`` (per upper switch) and
-    ``uppers`` (number of upper switches) are pairs: before and after growth. ``same`` is True if the switch keeps its number. Link n to
-    upper switch u has port u x links + n on this switch, and port place x links + n on the upper switch.
+    ``uppers`` (number of upper switches) are pairs: before and after growth. ``same`` is True if the switch keeps its number. Link n
+    to upper switch u has port u x links + n on this switch, and port place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

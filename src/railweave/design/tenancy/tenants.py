@@ -273,7 +273,8 @@ def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:
     """Return the fabric file with a tenant added for each slice (group of GPUs in every server) that ``tenant_slices`` requests.
 
-    Slices come after the tenants of ``tenants``. Records problems in the context.
+    Slices come after the tenants of ``tenants``. Raises ``DesignError`` for an unknown server, for a server whose GPUs or NICs cannot
+    be divided into such slices, and for a name that is already in use.
     """
     fabrics = {
         name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
@@ -420,7 +421,10 @@ def _address(context: Context, at: Location, formula: str, values: dict[str, int
 
 
 class Owner(NamedTuple):
-    """The owner of a NIC: its tenant. A NIC on a layer-2 network also has that network and its number in the network (from 1)."""
+    """The owner of a NIC: its tenant.
+
+    A NIC on a layer-2 network also has this network (``network``), and its ``number`` among the NICs in the network, from 1.
+    """
 
     tenant: Tenant
     network: VirtualNetwork | None = None

@@ -88,7 +88,7 @@ KNOWN: dict[str, _Group] = {}
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
-    """Return the counters of each NIC that checks use, by NIC and counter name, for comparison in a later run.
+    """Return the counters that checks use, by NIC and counter name, for comparison in a later run.
 
     NICs whose counters cannot be read are left out.
     """

@@ -53,10 +53,10 @@ _PCI = "/sys/bus/pci/devices"
 
 
 def _functions(server: Server) -> Iterator[Outcome]:
-    """Check that PCI functions of NICs have an RDMA device. This check is used for a server without a design.
+    """Check that each PCI function of a NIC has an RDMA device. This check is used for a server without a design.
 
-    It covers all functions of NVIDIA NICs, and functions of the same PCI model as any NIC with an RDMA device. Virtual
-    functions are skipped.
+    The check covers all functions of NVIDIA NICs. A function of another vendor's NIC is covered if a function of the same PCI model has an
+    RDMA device on this server. Virtual functions are skipped.
     """
     machine = server.machine
     with_rdma = {

@@ -1,4 +1,4 @@
-"""The outcomes of checks, the list of all checks, and readers that several checks share.
+"""The outcomes of checks, the list of all checks, and functions with which several checks read the machine.
 
 A check is a function that yields outcomes about one subject, such as PCIe.
 """
@@ -231,9 +231,8 @@ class Check:
     - ``how``: the file or command that the check reads.
     - ``source``: the document that states the rule.
     - ``root``: True if the check can read less, or nothing, without root.
-    - ``unless``: a function with the same arguments that is called first. If it returns a reason, the check does not
-      apply.
-    - ``design``: True if the check only compares with ``host.json``. Such a check does not run without a design.
+    - ``unless``: a function with the same arguments as ``look`` that is called first. If it returns a reason, the check does not apply.
+    - ``design``: True if every comparison of the check is with ``host.json``. Such a check does not run without a design.
     """
 
     id: str

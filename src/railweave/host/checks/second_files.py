@@ -179,10 +179,10 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
 
 
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
-    """Yield (value, NIC, key) for the values of a netplan file that concern planned NICs.
+    """Yield (value, NIC, key) for the values of a netplan file that concern planned NICs. NIC is the interface's name.
 
-    The key names the definition and its setting, such as ``eth0.mtu``. The key ``renderer`` concerns all NICs, so NIC and key are empty for
-    it.
+    The key is the interface's name in the netplan file, followed by the setting, such as ``eth0.mtu``. The setting ``renderer`` concerns
+    all NICs, so NIC and key are empty for it.
     """
     matches: dict[tuple[str, ...], str] = {}
     for value in values:
@@ -309,9 +309,9 @@ def _connections(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _drop_ins(
     machine: Machine, folders: Iterable[str], name: str, origin: str, then: str, of: str = ""
 ) -> Iterator[Outcome]:
-    """Yield a failure for each setting in the drop-ins of the systemd file ``name``.
+    """Yield a failure for each setting in the drop-ins of the systemd file ``name``: the drop-ins are the files ``NAME.d/*.conf``.
 
-    A template's drop-ins also apply to its instances.
+    If the file is a template, its drop-ins apply to all its instances.
 
     - ``machine``: the server.
     - ``folders``: the folders that systemd searches for drop-ins.
@@ -459,7 +459,7 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def second_nccl(server: Server) -> Iterator[Outcome]:
-    """Check that NCCL's own configuration files set no variable that is unplanned or has a different planned value."""
+    """Check that NCCL's own configuration files set only planned variables, each to its planned value."""
     clean = True
     for _, path, text in _texts(server.machine, _present(server.machine, "/etc/nccl.conf", "/root/.nccl.conf")):
         for value in _settings(text):

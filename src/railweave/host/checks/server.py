@@ -72,7 +72,8 @@ class WantedNic:
     - ``leaf_port_names``: other names by which the leaf may announce its port.
     - ``optic``, ``wavelength_nm``: the planned module, and the shortest and the longest wavelength that it may send.
     - ``slaac``: True if addresses come from router advertisements.
-    - ``flash``: the planned settings in the NIC's flash, by name. ``flash_per_function``: the names of those that each PCI function has.
+    - ``flash``: the planned settings in the NIC's flash, by name. ``flash_per_function``: the names of the settings of which each PCI
+      function has its own copy.
     - ``traffic``: the planned QoS; None if the NIC's fabric has none.
     """
 
@@ -124,9 +125,9 @@ class Counters:
 
 @dataclass(frozen=True)
 class Server:
-    """The data that checks may read.
+    """A server to check: the machine, and the planned values with which checks compare it.
 
-    - ``sysctl``, ``command_line``: the planned kernel parameters, set while running and at start.
+    - ``sysctl``: the planned kernel parameters that can be set while the kernel runs. ``command_line``: those of the kernel command line.
     - ``versions``: the planned versions, by software.
     - ``library``: the collective library, ``NCCL`` or ``RCCL``. ``environment``: the planned variables of jobs.
     - ``advertisements_by``: the program that forms addresses from router advertisements, ``networkd`` or ``kernel``.
@@ -310,7 +311,7 @@ class Result:
 
 
 def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
-    """Return the checks whose IDs or subjects are in ``only``, or all checks if it is empty.
+    """Return the checks whose IDs or subjects are in ``only``, or all checks if ``only`` is empty.
 
     Raises HostInputError for an unknown name. ``option`` is the command-line option that the error names.
     """

@@ -321,7 +321,7 @@ def governor(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.machine.names(_IDLE) else "the kernel sets no idle states here",
 )
 def idle_states(server: Server) -> Iterator[Outcome]:
-    """Check for deep idle states that are on, at the first CPU only, because all CPUs have the same settings."""
+    """Check that no deep idle state is on. Only the first CPU's states are read, because all CPUs have the same settings."""
     machine, folder = server.machine, _IDLE
     states = machine.names(folder)
     deep: list[str] = []

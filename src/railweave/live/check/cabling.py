@@ -69,15 +69,15 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class SeenCables:
-    """The cables of a network as LLDP shows them. A cable has two ends; an end is the port or NIC in which the cable is plugged.
+    """The cables of a network as LLDP shows them. An *end* is the port or NIC at one end of a designed cable.
 
     - ``wanted``: the designed port or NIC at each end.
     - ``ends``: for each end, the designed opposite end.
     - ``right``: the ends at which LLDP shows the designed neighbor and port.
-    - ``wrong``: for each end that is plugged into a wrong port of the design, the end that LLDP shows there.
-    - ``reported``: for each end whose neighbor is not the designed device, the neighbor.
-    - ``unclear``: for each end whose neighbor does not identify its port, the neighbor.
-    - ``missing``: the ends of cables between switches where the port is up, but no LLDP neighbor is received.
+    - ``wrong``: for each end at which LLDP shows a port of the design, but not the designed opposite end, that port.
+    - ``reported``: for each end whose neighbor is certainly a different device or port than designed, the neighbor.
+    - ``unclear``: for each end whose neighbor may be the designed device, but does not identify its port, the neighbor.
+    - ``missing``: for cables between switches, the ports that are up, but receive no LLDP.
     """
 
     wanted: Mapping[End, Port | Nic]
@@ -164,9 +164,9 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _ends(wanted: Mapping[End, Port | Nic]) -> dict[End, End]:
-    """Return the designed opposite end of each end of a cable. Ports have the names that ``wanted`` uses.
+    """Return the designed opposite end of each end of a cable.
 
-    A lab's routers name ports differently than the design.
+    Ports have the names that ``wanted`` uses, because a lab's routers name ports differently than the design.
     """
     of_link: dict[str, list[End]] = {}
     for end, port in wanted.items():
@@ -185,10 +185,10 @@ def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
 
 
 def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
-    """Yield a finding for each device with LLDP neighbors that match no cable of the design.
+    """Yield a finding for each device with LLDP neighbors that do not identify their port, so that the cable may be right or wrong.
 
-    ``wanted`` has the designed port or NIC at each end of a cable. ``heard`` has these neighbors by the end of the cable at which the
-    device received them.
+    ``wanted`` has the designed port or NIC at each end of a cable. ``heard`` has these neighbors, by the end of the cable that received
+    their LLDP.
     """
     devices: dict[str, list[End]] = {}
     for end in heard:

@@ -197,7 +197,7 @@ class CheckResult(JsonObject):
 
     @property
     def totals(self) -> dict[str, int]:
-        """The numbers of expected, right, wrong and unseen objects over all subjects and devices, and of devices that answered or were silent."""
+        """The numbers of expected, right, wrong and unseen objects in total, of devices, and of devices that answered."""
         totals = {
             key: sum(getattr(row, key) for row in self.counts) for key in ("expected", "right", "wrong", "not_seen")
         }
@@ -205,7 +205,7 @@ class CheckResult(JsonObject):
 
     @property
     def seen(self) -> str:
-        """A phrase such as ``90 of 96 expected states seen``, with what was not queried or only counted."""
+        """A phrase such as ``90 of 96 expected states seen``, with the numbers of routes only counted and of servers not queried."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
         by_number = (
@@ -325,12 +325,12 @@ class Criteria:
     """The criteria of a check.
 
     - ``before``: an earlier capture, to compare counters with.
-    - ``only``: ids of the findings to keep; empty keeps all.
-    - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
-      table is large (``analysis.expect.prefixes.whole_tables``).
+    - ``only``: ids of the rules to apply; empty applies all.
+    - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a table is large
+      (``analysis.expect.prefixes.whole_tables``).
     - ``allow_unseen``: the names of subjects (kinds of state, such as ``ports``) that devices need not show.
-    - ``line``: a function that takes fields of the fabric file in order of preference, and returns the first field that the
-      file has, with its line.
+    - ``line``: a function that takes fields of the fabric file in order of preference, and returns the first field that the file has, with
+      its line.
     """
 
     before: Capture | None = None

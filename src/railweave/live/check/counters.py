@@ -36,7 +36,7 @@ Kind = Literal["drops", "pauses", "marks", "errors"]
 Counter = Literal[
     "queue-drops", "input-drops", "marks", "pauses", "damaged-frames", "uncorrected-codewords", "resource-errors"
 ]
-"""The name of a counter in ``railweave check --allow-unseen``, after ``counters-``."""
+"""The name of a counter. For ``railweave check --allow-unseen``, ``counters-`` is put before the name, as in ``counters-marks``."""
 _KINDS: dict[Counter, Kind] = {
     "queue-drops": "drops",
     "input-drops": "drops",
@@ -262,7 +262,7 @@ COLORS = Rule(
 )
 
 STATES = (STORM,)
-"""The rules of this module that need only one capture. The other rules compare two captures."""
+"""The rules of this module that need only one capture, because they look at the present state. The other rules compare two captures."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """The rules, in the order in which to fix their findings.
 

@@ -72,9 +72,9 @@ def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str
 class SubjectCount(JsonObject):
     """The counts of one subject of the check (a kind of state, for example ports or port MTUs) on one device.
 
-    The counts are the objects that the design expects, and how many of these are right, wrong, or not shown by the
-    device (not seen). Some objects cannot be shown because of another fault, for example the speed of a port that is
-    down. They are in none of the counts.
+    ``expected`` counts the objects that the design expects. The other counts are how many of these are right, wrong, or not shown by the
+    device (not seen). Some objects cannot be shown because of another fault, for example the speed of a port that is down. They are in none
+    of the counts.
     """
 
     device: str

@@ -38,7 +38,7 @@ _LEVEL_1 = 1
 
 
 def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every designed IS-IS adjacency that is absent or wrong, and for the BFD session on it.
+    """Yield a finding for every designed IS-IS adjacency that is absent or wrong, and for every fault of its designed BFD session.
 
     ``living`` has the expected and the reported states.
     """
@@ -109,9 +109,9 @@ def prefixes(living: NetworkStates) -> Iterator[Deviation]:
 
     If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted, likely sources first:
 
-    - devices that receive all prefixes but send too few, and devices that hold fewer prefixes than their neighbor reports as sent
-    - devices that receive too few from a neighbor that itself receives too few
-    - the other devices
+    - devices that receive all prefixes but send too few, and devices that hold fewer prefixes than their neighbor says it has sent
+    - devices that receive too few prefixes from a neighbor that itself receives too few
+    - all other devices
 
     ``living`` has the expected and the reported states.
     """
@@ -225,7 +225,10 @@ CAUSES = (
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
     (tenants.VRF_MISSING, tenants.VRF_DIFFERS, tenants.TENANT_MAC),
 )
-"""The rules whose findings can explain other findings, in groups, the deepest cause first. A rule explains only later rules."""
+"""The rules whose findings can explain other findings, in groups, the deepest cause first.
+
+A finding can be explained only by a finding whose rule is in an earlier group.
+"""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
@@ -330,7 +333,7 @@ def explained(
 
 
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
-    """Join the two deviations in ``seen`` that both ends of a link report for the same rule. Other deviations are unchanged.
+    """Join pairs of deviations in ``seen`` that the two ends of one link report for the same rule. Other deviations are unchanged.
 
     A joined deviation is about the end that was reported first, and its text names both ends. Its fields ``needs`` and ``breaks`` combine
     those of both deviations.

@@ -231,7 +231,7 @@ def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
-    """Return True if a reported route shows what it does with packets: it names ports, drops packets, or does not exist.
+    """Return True if a reported route tells how the device treats its packets: the route names ports, drops packets, or is reported as absent.
 
     If the designed route ``wanted`` has no ports, the reported route needs none. ``reported`` is None if no query asked for the route.
     """

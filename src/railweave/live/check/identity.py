@@ -334,11 +334,11 @@ def compared_configurations(
 def rerouted_by(
     configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
 ) -> Callable[[str, str], bool] | None:
-    """Return a function that returns True if the running configurations give a prefix other routes on a device than the design.
+    """Return a function of (device, prefix) that compares the routes of the running configurations with the designed routes.
 
-    The returned function takes device and prefix.
+    The function returns True if the device may have a different route to the prefix. ``rerouted_by`` returns None instead of the function
+    if the routes cannot be computed, because a configuration could not be read or contains an unknown statement.
 
-    ``rerouted_by`` returns None if that cannot be computed, because a configuration could not be read or contains an unknown statement.
     ``designed`` are the routes of the design; ``absent`` are the devices that ``status:`` marks absent.
     """
     different = {name: check for name, check in running.items() if check.findings}
@@ -426,13 +426,16 @@ _REQUIRED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"protection|management\.security", ("management.security",)),
     (r"management\.", ("management.{1}",)),
 )
-"""The fields of the fabric file that determine a field of a switch's configuration, each with a pattern of that field.
+"""Pairs of a pattern and fields of the fabric file.
 
-The first matching pattern applies. A number in braces is replaced by a part of the configuration's field: 0 is the first
-part, -1 the last. Names in braces are those of ``living._names``.
+These fields determine each field of a switch's configuration that the pattern matches. The first matching pattern applies. A number in
+braces is replaced by a part of the configuration's field: 0 is the first part, -1 the last. Names in braces are those of ``living._names``.
 """
 _NO_EFFECT = ("role.nos",), ("role.extra",)
-"""The fields of the fabric file for statements without a known effect: first for statements of the design, then for added ones."""
+"""The fields of the fabric file for statements without a known effect.
+
+The first tuple is for designed statements that the switch lacks or changes, the second for statements that only the switch has.
+"""
 
 
 def required(cause: Cause) -> tuple[str, ...]:
@@ -483,7 +486,7 @@ def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
 
 
 def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
-    """Return (port, parts of the network) that a statement affects whose change is ``cause``.
+    """Return the port, and the parts of the network, that the changed statement of ``cause`` affects.
 
     The port is empty if the statement configures no port. ``expected`` is the designed state of the switch.
     """

@@ -205,7 +205,7 @@ def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
 
 
 Key = tuple[str, str]
-"""A row of the inventory: a device and its interface. The interface is empty in the row of the device itself."""
+"""The key of an inventory row: a device and its interface. The interface is empty in the row of the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
 _MOST_NAMED = 3
 """The largest number of NICs that one note names."""
@@ -266,10 +266,10 @@ def learnt(
 
 
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
-    """Return the cells without values that several NICs report, although such a value can belong to only one NIC.
+    """Return ``cells``, but remove each value that several NICs report although only one NIC can have it.
 
-    Such values are MAC addresses, and interface or RDMA device names within one server. A sentence about each removed value
-    is added to ``notes``.
+    Such values are MAC addresses, and interface or RDMA device names within one server. A sentence about each removed value is added to
+    ``notes``.
     """
     owners: dict[tuple[str, str], list[Key]] = {}
     for key, row in cells.items():
@@ -319,7 +319,7 @@ _ROUNDED_M = 1.0
 class FilledInventory:
     """An inventory before and after it is filled.
 
-    ``cells`` are the cells that differ, by row and column. A new row without a value has no cells. ``notes`` has a sentence for
+    ``cells`` are the cells that filling changes, by row and column. A new row without a value has no cells. ``notes`` has a sentence for
     each reported value that was not used, with the reason.
     """
 
@@ -419,7 +419,8 @@ def add_lengths(
 ) -> None:
     """Add the cable lengths that modules report to ``learned``, unless the inventory has a length at an end of the cable.
 
-    ``items`` are the rows of the inventory. If its length and the reported length differ by a metre or more, a note is added.
+    ``items`` are the rows of the inventory. If the length in the inventory and the reported length differ by a metre or more, a note is
+    added.
     """
     for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]

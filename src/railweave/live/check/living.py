@@ -73,7 +73,7 @@ EVERYTHING = Visibility()
 
 
 OVERRIDING = {"static", "kernel", "aggregate"}
-"""Route protocols that no design uses for its prefixes. Such a route overrides the designed route."""
+"""Route protocols that no design uses for its prefixes. A route of such a protocol overrides the designed route."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class NetworkStates:
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
     - ``configuration_parts``: for each switch, each part of its running configuration, with True if it was read.
     - ``moved``: for each switch whose running configuration changed since the earlier capture, the lines that changed.
-    - ``rerouted_by``: a function that returns True if the running configurations give a prefix other routes on a device than
-      the design, in a network without faults. None if that cannot be computed.
+    - ``rerouted_by``: the function of (device, prefix) that ``identity.rerouted_by`` returns: True if the running and the designed
+      configurations may give the device different routes to the prefix, in a network without faults. None if that cannot be computed.
     """
 
     network: Network
@@ -108,7 +108,7 @@ class NetworkStates:
     configuration_parts: dict[str, dict[str, bool]] = field(default_factory=dict[str, "dict[str, bool]"])
 
     def rerouted(self, device: str, prefix: str) -> bool:
-        """Return True if the running configurations may give a prefix other routes on a device than the designed configurations."""
+        """Return True if the running and the designed configurations may give a device different routes to a prefix."""
         return self.rerouted_by is None or self.rerouted_by(device, prefix)
 
     @cached_property
@@ -131,10 +131,10 @@ class NetworkStates:
         return {}
 
     def routes(self, device: str) -> list[tuple[Route, ReportedRoute | None]]:
-        """Return each expected route of a device that answered, with the route that the device reported to its prefix.
+        """Return pairs for a device that answered: each expected route, and the route to the same prefix that the device reported.
 
-        If the device reported its complete table and the table lacks the prefix, the reported route has no next hops.
-        If the device was not queried for the route, the reported route is None. The pairs are cached.
+        If the device reported its complete table and the table lacks the prefix, the reported route has no next hops. If the device was not
+        queried for the route, the reported route is None. The pairs are cached.
         """
         if device not in self._routes:
             expected, state = self.expected[device], self.states[device]
@@ -238,7 +238,7 @@ class NetworkStates:
 
 
 def _of_vrf(routes: Sequence[ReportedRoute], vrf: str | None) -> ReportedRoute | None:
-    """Return the reported route in a VRF, out of the routes to one prefix in all VRFs.
+    """Return the route in the VRF ``vrf``. ``routes`` are the reported routes to one prefix, in all VRFs.
 
     If the VRF has no route, return the first route whose protocol is not in ``OVERRIDING``, or else None.
     """
@@ -259,7 +259,7 @@ class Deviation:
     """A difference between the design and the running network.
 
     - ``breaks``: the parts of the network that cannot work because of this fault.
-    - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
+    - ``needs``: the parts that the faulty part depends on. Another fault that breaks one of them explains this fault.
     - ``link``: the link, if both of its ends may report this deviation; the two reports become one finding. Empty otherwise.
     - ``because``: the section of the fabric file that determines the design, as keys.
     - ``field``: the name of the field in this section, if the rule is about several fields.

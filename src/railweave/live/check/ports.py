@@ -47,7 +47,7 @@ def same_port(reported: str | None, designed: str) -> bool:
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """Return the value of a port in a table by interface name, or None. The key may be the port or its logical unit 0."""
+    """Return the value of the port ``name``, or None. ``table`` has values by interface name: the port, or the port's logical unit 0."""
     value = table.get(name)
     return table.get(f"{name}.0") if value is None else value
 
@@ -58,10 +58,10 @@ def short(name: str) -> str:
 
 
 End = tuple[str, str]
-"""A device and its port."""
+"""An end of a cable, as (device, port)."""
 
 Ends = dict[str, dict[str, End]]
-"""The ends of cables: for each device (by its short name), the end by each name of its port.
+"""The ends of cables: for each device (by its short name), the end by each name of each of its ports.
 
 Under the empty device name, the ends at NICs are listed by MAC address.
 """
@@ -85,7 +85,7 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
 
 
 def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
-    """Return (True if an LLDP neighbor identifies a device and a port, the end of a cable that it identifies).
+    """Return (identified, end) for an LLDP neighbor: True if it identifies a device and a port, and the end of a cable at that port.
 
     The end is None if the design has no such end.
     """

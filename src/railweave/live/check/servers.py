@@ -137,7 +137,7 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
 
 
 def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[Deviation]:
-    """Yield a finding for each of ``entries``, the results of ``strays``, at the NIC whose traffic is diverted.
+    """Yield a finding for each stray in ``entries`` (a result of ``strays``), at the NIC whose traffic the stray diverts.
 
     ``wanted`` is the designed state of the server.
     """
@@ -150,7 +150,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each address of a NIC that by design belongs to a different server, or that two servers have at the same time.
+    """Yield a finding for each address of a NIC if the design gives the address to another server, or if two servers have it at the same time.
 
     ``living`` has the expected and the reported states.
     """

@@ -142,7 +142,10 @@ def sessions(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def by_end(reported: Sequence[Said]) -> dict[str, Said]:
-    """Return reported sessions by neighbor address and by port. If several sessions have the same key, the first is returned."""
+    """Return reported sessions by end. Each session has two keys: the neighbor's address, and the port on which it runs.
+
+    If several sessions have the same key, the first is returned.
+    """
     session_by_end: dict[str, Said] = {}
     for session in reported:
         for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):

@@ -1,4 +1,4 @@
-"""Checks for what the design does not have: addresses, prefixes that devices originate, and routers that servers receive advertisements from."""
+"""Checks for addresses, originated prefixes and routers that the design does not have. The routers are those that advertise to servers."""
 
 from __future__ import annotations
 
@@ -380,8 +380,8 @@ def _sources(
 
     A device is returned in two cases:
 
-    - Other devices send packets for the prefix to this device, and it has no BGP route to the prefix itself.
-    - The device's AS number is the last one of a path to the prefix, and is not the owner's AS number.
+    - Other devices send packets for the prefix to this device, although this device has no BGP route to the prefix.
+    - A reported path to the prefix ends with the device's AS number, and this is not the owner's AS number.
 
     ``living`` has the expected and the reported states.
     """

@@ -81,12 +81,12 @@ class SwitchAnswers:
 
     @cached_property
     def bgp(self) -> dict[str, BgpSession]:
-        """The reported BGP sessions by neighbor address and by port."""
+        """The reported BGP sessions by end (``sessions.by_end``): the neighbor's address or the port."""
         return by_end(self.state.bgp or ())
 
     @cached_property
     def bfd(self) -> dict[str, BfdSession]:
-        """The reported BFD sessions by neighbor address and by port."""
+        """The reported BFD sessions by end (``sessions.by_end``): the neighbor's address or the port."""
         return by_end(self.state.bfd or ())
 
     @cached_property
@@ -107,7 +107,7 @@ class SwitchAnswers:
     def traced(self, tenant: Tenant) -> bool | None:
         """Return True if the answers show where the packets of a tenant's example path end, and False if they do not.
 
-        Return None if there is no path to follow: no other leaf has a prefix of the tenant, or this switch lacks the route.
+        Return None if there is no path to follow, because no other leaf has a prefix of the tenant, or because this switch lacks the route.
         """
         example = tenants.traced(self.living, tenant)
         if example is None:
@@ -138,7 +138,7 @@ class SwitchAnswers:
         If a separate query asks for a route, this query must be answered, because only its answer has the route's paths. A complete table
         that shows the route is then not enough.
 
-        Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
+        None can occur during ``deploy``: queries follow from the design, but expected routes from the running configurations.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
         asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}
@@ -183,10 +183,10 @@ def _port(port: Port, answers: SwitchAnswers) -> bool:
 def _while_up(
     interface: InterfaceState | None, value: Callable[[InterfaceState], object], *, reported: bool
 ) -> bool | None:
-    """Return True if an interface shows a value such as its MTU, and False if not. Return None if the interface is absent or down.
+    """Return True if the answers have a value of an interface, such as its MTU, and False if not. Return None if the interface is absent or down.
 
-    ``value`` is a function that returns the interface's value, or None if it is not shown. ``reported`` is False if the device reported no
-    interfaces; the result is then False.
+    ``value`` returns the interface's value, or None if it is not shown. ``reported`` is False if the device reported no interfaces; the
+    result is then False.
     """
     if not reported:
         return False
@@ -194,9 +194,10 @@ def _while_up(
 
 
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a port shows a value such as its MTU, and None if the port is absent or down.
+    """Return a function for ``Subject.seen`` that tests if a device's answers have a value of a port, such as its MTU.
 
-    ``value`` is a function that returns the value of an interface, or None if it is not shown.
+    The returned function returns None if the port is absent or down. ``value`` returns the value of a reported interface, or None if it is
+    not shown.
     """
 
     def seen(port: Port, answers: SwitchAnswers) -> bool | None:
@@ -248,10 +249,9 @@ def _session(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool:
 def _established(
     value: Callable[[BgpSession], bool],
 ) -> Callable[[Session | OverlaySession, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a BGP session shows a value such as the neighbor's AS.
+    """Return a function for ``Subject.seen`` that tests if a device's answers have a value of a BGP session, such as the neighbor's AS number.
 
-    The returned function returns None if the session is not established. ``value`` is a function that returns True if a session shows the
-    value.
+    The returned function returns None if the session is not established. ``value`` returns True if the reported session has the value.
     """
 
     def seen(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool | None:
@@ -304,9 +304,9 @@ def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _addressed(wanted: Session, answers: SwitchAnswers) -> bool | None:
-    """Return True if the switch shows the addresses of the port on which the session ``wanted`` runs.
+    """Return True if the switch reports the addresses of the port on which the session ``wanted`` runs, and False if it does not report them.
 
-    Return None if the session is not on a port of the device.
+    Return None if the session does not run on a port, or if the switch reports its ports without this port.
     """
     if answers.state.interfaces is None:
         return False
@@ -322,10 +322,10 @@ def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _of_vrf(value: Callable[[VrfState], object]) -> Callable[[Tenant, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a tenant's VRF shows a value such as its route targets.
+    """Return a function for ``Subject.seen`` that tests if a device's answers have a value of a tenant's VRF, such as its route targets.
 
-    The returned function returns None if the device lacks the VRF. ``value`` is a function that returns the value of a VRF, or None if it
-    is not shown.
+    The returned function returns None if the device lacks the VRF. ``value`` returns the value of a reported VRF, or None if it is not
+    shown.
     """
 
     def seen(tenant: Tenant, answers: SwitchAnswers) -> bool | None:
@@ -664,9 +664,10 @@ SWITCH = (
 
 
 def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostState], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a NIC shows a value such as its MTU, and None if the NIC is absent or down.
+    """Return a function for ``Subject.seen`` that tests if a server's answers have a value of a NIC, such as its MTU.
 
-    ``value`` is a function that returns the value of an interface, or None if it is not shown.
+    The returned function returns None if the NIC is absent or down. ``value`` returns the value of a reported interface, or None if it is
+    not shown.
     """
 
     def seen(nic: Nic, state: HostState) -> bool | None:

@@ -202,7 +202,7 @@ def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> I
 def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings for prefixes of a leaf that other leaves of the same tenant lack.
 
-    If no other leaf has the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that lacks them.
+    If all other leaves lack the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that lacks them.
     ``living`` has the expected and the reported states.
     """
     owners = living.vrf_owners
@@ -273,9 +273,9 @@ def _withheld(
 
 
 def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
-    """Return, by prefix of a tenant, the route in the tenant's VRF that a device shows; None if the device has no route to it.
+    """Return, by prefix of a tenant, the route in the tenant's VRF that a device shows; None if the device has no route to the prefix.
 
-    A prefix is left out if neither the table nor the prefix was queried.
+    A prefix is left out if the device was queried neither for the VRF's table nor for the prefix.
     """
     reported = {route.prefix: route for route in state.routes or () if route.vrf == tenant.vrf}
     routes: dict[Prefix, Route | None] = {}
@@ -427,8 +427,8 @@ def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
 def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[str] | None:
     """Return the prefixes that a device's overlay table holds for a tenant, or None if the table was not read.
 
-    The table is sorted by VRF or by route distinguisher. ``vrfs`` has the VRF of each route distinguisher; an unknown one may
-    belong to any VRF.
+    The table is sorted by VRF or by route distinguisher. ``vrfs`` has the VRF of each route distinguisher. A prefix with an unknown route
+    distinguisher counts, because it may belong to any VRF.
     """
     tables: Mapping[str, Sequence[str]] | None = state.evpn.type5_prefixes if state.evpn is not None else None
     if tables is None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of querying one device.
 
-    ``asked`` and ``answered`` are the numbers of queries, and of those that were answered. ``failed`` has the queries that failed, with the
-    reason. ``error`` is the reason why the device was not reached or the connection was lost.
+    ``asked`` is the number of queries, and ``answered`` the number of queries that were answered. ``failed`` has the queries that failed,
+    with the reason. ``error`` is the reason why the device was not reached or the connection was lost.
     """
 
     device: str
@@ -129,8 +129,8 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 
     Raises ``ReachError``; its text names the daemon if a daemon is frozen.
 
-    ``probes`` has a command for each daemon that tests it; empty if the query needs none. ``frozen`` is the error text if an earlier query
-    found a frozen daemon; then this query fails at once, because it would wait for the daemon too.
+    ``probes`` has, for each daemon that the query needs, a command that tests the daemon; it is empty if the query needs none. ``frozen``
+    is the error text if an earlier query found a frozen daemon; then this query fails at once, because it would wait for the daemon too.
     """
     if frozen:
         raise ReachError("refused", frozen)

@@ -40,8 +40,7 @@ def matrix(
 ) -> Table:
     """Return a table with a row for each server and a column for each of ``heads``.
 
-    ``cell`` returns the cell for a server and a head. ``silent`` has the servers without results; their rows contain only
-    ``no answer``.
+    ``cell`` returns the cell for a server and a column. ``silent`` has the servers without results; their rows contain only ``no answer``.
     """
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
@@ -236,7 +235,7 @@ class VerdictGroup:
 
 @dataclass(frozen=True)
 class FleetCheckResult:
-    """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
+    """The results of all servers: answers, parts of the network that failures have in common, and servers that differ from similar ones.
 
     - ``odd``: the servers that differ from other servers of their model or kind.
     - ``subjects``: the subject of each check, by the check's id.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from railweave.live.fleet.running import Answer, Verdict
 
 AGREE = 0.8
-"""The smallest fraction of a model's servers that must agree on a value. Then servers with other values are reported."""
+"""The smallest fraction of a model's servers that must have the same value, so that servers with a different value are reported."""
 
 COMPARED_CHECKS = (
     "nic-firmware",

@@ -47,7 +47,7 @@ class HostTree:
 
 
 def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return a server's texts, by file, without the routes and rules that its kernel lacks, so that only files are compared."""
+    """Return a server's texts, by file, without their key ``AMISS`` (routes and rules that the kernel lacks), so that only files are compared."""
     return {file: _without(text) for file, text in texts.items()}
 
 

@@ -57,8 +57,8 @@ class PairOutput:
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
     """Return the pairs of servers to test: each server with its first peer on the same leaf, and its first peer on another leaf.
 
-    The peers are those of the server's ``probes``. ``able`` has the path of ``railweave-rdma-ping`` by server; servers without the program
-    are left out.
+    The peers are those of the server's ``probes``. ``able`` has the file path of ``railweave-rdma-ping`` on each server; servers without
+    the program are left out.
     """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
@@ -82,10 +82,12 @@ def ping(
     count: int = COUNT,
     interval_ms: int = INTERVAL_MS,
 ) -> list[PairOutput]:
-    """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of pairs.
+    """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of ``asked``, the pairs.
 
-    ``asked`` are the pairs; ``done`` is called with each output. ``targets`` has the login of each server, and ``able`` the path of the
-    program there. On each path, ``count`` writes are sent, one every ``interval_ms`` milliseconds.
+    - ``targets``: the login of each server.
+    - ``able``: for each server, where ``railweave-rdma-ping`` is installed.
+    - ``done``: a function that is called with each output.
+    - ``count``, ``interval_ms``: for each network path between a pair, the number of RDMA writes, and the milliseconds between two writes.
     """
 
     async def everything() -> list[PairOutput]:

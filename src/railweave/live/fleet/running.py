@@ -239,7 +239,7 @@ def check(
     - ``generic``: check the servers without their ``host.json``.
     - ``done``: a function that is called with each answer.
 
-    A server that does not answer gets an answer with the reason. Nothing is changed or left on a server.
+    For a server that does not respond, the ``Answer`` has the reason in ``error``. Nothing is changed or left on a server.
     """
     words = [
         "python3",
@@ -281,12 +281,12 @@ def probe(
 def run(
     tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Run a command on servers with the program ``railweave host``, at most ``at_once`` servers at a time.
+    """Copy ``railweave host`` to servers and run a command on each, at most ``at_once`` servers at a time.
 
     Return the replies in the order of ``tasks``.
 
     ``name`` is the file name under which the file of each task is stored on its server. ``words`` is the command line, with a placeholder
-    for the temporary folder. If ``sudo`` is True, it runs by ``sudo -n``. ``done`` is called with each reply.
+    for the temporary folder. If ``sudo`` is True, the command runs by ``sudo -n``. ``done`` is called with each reply.
     """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM

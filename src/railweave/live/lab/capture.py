@@ -132,8 +132,8 @@ def _of_main(row: dict[str, Any]) -> bool:
 def changer(lab: Running, wanted: Mapping[str, DeviceConfig]) -> Callable[[Target, Protocol], Awaitable[Session]]:
     """Return the function that opens a session which may change a router or a server of a lab.
 
-    The session runs commands in the namespaces of the device. First, the namespaces are created that VRFs of the router's
-    ``wanted`` configuration need. VRFs have namespaces because the kernel may lack support for VRF devices.
+    The session runs commands in the namespaces of the device. Before that, the function creates the namespaces of the VRFs in the router's
+    ``wanted`` configuration. VRFs have namespaces because the kernel may lack support for VRF devices.
     """
 
     async def opened(target: Target, protocol: Protocol) -> Session:

@@ -55,9 +55,10 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
-    """Apply a difference to the lab's configuration. Return False if its field does not have the designed value.
+    """Change the lab's configuration ``document`` (JSON) by ``difference``: a field's designed value and the value on the real device.
 
-    ``document`` is the configuration as JSON. ``ports`` has the lab's port names by the device's port names.
+    Return False if the field does not have the designed value in ``document``. ``ports`` has the lab's port names by the device's port
+    names.
     """
     *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document

@@ -112,7 +112,7 @@ def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
 
 
 def _towards(routes: Routes, device: str, end: Address | None) -> int:
-    """Return the number of the next-hop group to which a device sends packets for tunnel endpoint ``end``."""
+    """Return the index of the next-hop group to which a device sends packets for the tunnel endpoint ``end``."""
     place = routes.index.get(end.prefix) if end else None
     return UNREACHABLE if place is None else int(routes.fibs[device].group[place])
 
@@ -217,7 +217,7 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 
 
 def differences(expected: Routes, kernel_tables: KernelTables) -> list[Difference]:
-    """Return every prefix of every router whose forwarding in ``kernel_tables`` differs from the expected one."""
+    """Return every prefix of every router that ``kernel_tables`` forwards differently than ``expected``."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in kernel_tables.strange]
     for (device, vrf), mask in expected.holds.items():
         have = kernel_tables.routes.holds[device, vrf]

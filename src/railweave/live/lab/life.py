@@ -356,9 +356,9 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 
 @dataclass(frozen=True)
 class LabRemoval:
-    """The result of removing a lab: the numbers of removed processes and namespaces, and True if its folder was removed.
+    """The result of removing a lab: the numbers of removed processes and namespaces, and True if the lab's folder was removed.
 
-    ``strangers`` has the processes of other programs that keep one of its namespaces in use.
+    ``strangers`` has the processes of other programs that keep a namespace of the lab in use.
     """
 
     processes: int

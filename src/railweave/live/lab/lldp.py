@@ -71,9 +71,9 @@ def missing(frr: Frr, suite: str) -> str:
 
 
 def start(place: Place, plan: Plan, frr: Frr) -> None:
-    """Start lldpd on every switch and server, if the root folder has it.
+    """Start an lldpd for every switch and server. Do nothing if the root folder of ``frr`` has no lldpd.
 
-    The function does not wait for lldpd. Neighbors appear within about a second. ``place`` has the paths of the lab's files, ``frr`` the
+    The function returns at once; LLDP neighbors appear within about a second. ``place`` has the paths of the lab's files, ``frr`` is the
     lab's FRR.
     """
     if not (frr.root / DAEMON).exists():

@@ -69,7 +69,7 @@ class Plan:
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
-        """Return the routing protocols of the underlay that any router runs: ``bgp``, ``isis`` or both."""
+        """Return the underlay's routing protocols: ``bgp`` or ``isis`` if all routers run the same protocol, otherwise both."""
         return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
 
     def devices(self) -> list[str]:

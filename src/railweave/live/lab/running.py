@@ -63,10 +63,10 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 
 
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
-    """Yield the free amount of a resource, one value per control group of this process that has a limit.
+    """Yield the free amount of a resource in each control group of this process, unless the group has no limit.
 
-    ``controller`` is the kernel's controller of the resource, such as ``memory``. ``second`` and ``first`` are the names of the
-    limit's file in version 2 and version 1 of control groups. In both versions, the limits of all parent groups apply too.
+    ``controller`` is the kernel's controller of the resource, such as ``memory``. ``second`` and ``first`` are the names of the limit's
+    file in version 2 and version 1 of control groups. In both versions, the limits of all parent groups apply too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)

@@ -24,9 +24,9 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 class Slice:
     """The part of a network to keep, as a range for each dimension.
 
-    A range has its first and last number, counted from 1. A dimension without a range is kept whole. Rails are selected
-    by their number. The other dimensions are selected by position: stripes, spines (in each fabric, plane or pod), and
-    servers (among the servers on the selected rails and stripes).
+    A range is the first and the last number, counted from 1. A dimension without a range is kept whole. Rails are selected by rail number.
+    The other dimensions are selected by position: stripes, spines (in each fabric, plane or pod), and servers (among the servers on the
+    selected rails and stripes).
     """
 
     ranges: dict[str, tuple[int, int]]

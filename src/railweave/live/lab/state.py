@@ -97,7 +97,7 @@ class Place:
 
 
 def write(place: Place, record: Record, network: Network | None = None) -> None:
-    """Write the record of a lab, and its network if given. Raises ``LabError`` if a file cannot be written.
+    """Write the record of a lab and, if ``network`` is not None, the lab's network. Raises ``LabError`` if a file cannot be written.
 
     ``place`` has the paths of the lab's files.
     """

@@ -90,7 +90,7 @@ class NetconfShell:
         self._inside = inside
 
     async def execute(self, words: str, given: str = "") -> str:
-        """Call the remote procedure ``words`` and return its reply, or only the text in the reply if ``given`` is "text".
+        """Send the remote procedure call ``words``, and return the reply. If ``given`` is "text", return only the text in the reply.
 
         Raises ``RefusedError`` if the reply has an error other than a warning.
         """
@@ -113,10 +113,10 @@ class Commands:
         self._inside = inside
 
     async def execute(self, words: str, given: str = "") -> str:
-        """Run the lines of ``words`` as commands, and return a JSON list with the output of each.
+        """Run the lines of ``words`` as commands, and return a JSON list with the output of each command.
 
-        An output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that the device refuses;
-        the lines before that line have been carried out.
+        Each output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that the device refuses; the lines before
+        that line have been carried out.
         """
         from railweave.live.reach.web import shown
 

@@ -66,7 +66,7 @@ def safe_line(text: str) -> str:
 
 
 def complaint(answer: str) -> str | None:
-    """Return the error message at the start of a device's output ``answer``, or None if it does not begin with an error message."""
+    """Return the error message with which a device's output ``answer`` begins; None if the output does not begin with an error message."""
     match = _COMPLAINT.match(answer[:2000])
     return safe_line(match[0]) if match else None
 
@@ -119,7 +119,10 @@ async def all_of(*streams: _Readable) -> list[bytes]:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of the answer ``data``, with replacement characters for invalid bytes. Raises ``ReachError`` if it is too long."""
+    """Return the answer ``data`` as text, with replacement characters for invalid bytes.
+
+    Raises ``ReachError`` if ``data`` is longer than ``MOST_BYTES``.
+    """
     if len(data) > MOST_BYTES:
         raise endless()
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -173,11 +173,11 @@ def _this_machine(address: str) -> bool:
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
-    """Return (the authority's certificates, the name in the device's certificate).
+    """Return (certificates of the private authority, name in the device's certificate). ``way`` is the login.
 
-    The certificates are None if the login names no private authority. ``way`` is the login. The name is empty if the certificate is valid
-    for the device's address. Raises ``ReachError`` if the device cannot be reached within ``limit_s`` seconds or its certificate is not
-    trusted.
+    The certificates are None, and the name is empty, if the login names no private authority. The name is also empty if the certificate is
+    valid for the device's address. Raises ``ReachError`` if the device cannot be reached within ``limit_s`` seconds or its certificate is
+    not trusted.
     """
     if way.certificates is None:
         return None, ""

@@ -153,6 +153,9 @@ class Netconf:
 
 
 def output(answer: str) -> str:
-    """Return the text inside the reply ``answer``, or the whole reply if it contains no text output."""
+    """Return the text that a device printed, taken from its NETCONF reply ``answer``: the content of an element such as ``<output>``.
+
+    If the reply has no such element, return the whole reply.
+    """
     inside = _OUTPUT.search(answer)
     return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer

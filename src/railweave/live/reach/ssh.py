@@ -105,8 +105,8 @@ async def _login(
 def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
     """Return the error for a host key that is unknown or has changed, with the remedy.
 
-    ``way`` is the login. ``path`` is the file of trusted host keys, and ``known`` its content. In its text, no word follows ``key``,
-    because ``safe_line`` would hide that word as a secret.
+    ``way`` is the login. ``path`` is the file of trusted host keys, and ``known`` its content. In the error's text, no word follows
+    ``key``, because ``safe_line`` would hide that word as a secret.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"

@@ -113,11 +113,11 @@ def again(lab: Running, device: str) -> None:
 
 
 FLOWS = 128
-"""The largest number of queue pairs that send packets. They are selected at equal distances from all queue pairs."""
+"""The largest number of queue pairs that send packets. If there are more, they are taken from the list of all queue pairs at equal distances."""
 
 
 class LabTraffic:
-    """A sender of test packets between the servers of a lab, as packets of queue pairs. It can also start faults in the lab."""
+    """A sender of test packets between the servers of a lab. The packets look like those of queue pairs. The object can also start faults."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -168,7 +168,7 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""The seconds between queries that a watch sends rarely to a router of a lab. The interval is short, because lab queries are cheap."""
+"""The seconds between two queries of a lab's router for state that changes rarely. The interval is short, because lab queries are cheap."""
 
 
 def lab_devices(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:

@@ -1,4 +1,4 @@
-"""Interfaces that a site may provide: the device that can be upgraded, and the emulated network (for failure campaigns)."""
+"""Interfaces of objects that a site may provide: a device that can be upgraded, and an emulated network (for failure campaigns)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,10 @@ class RunningDevices:
     Empty if addresses do not identify senders.
     """
     rarely_s: float = 60.0
-    """The seconds between two rounds of those queries to a watched device that are not sent at every interval."""
+    """The seconds between two queries of a watched device for state that changes rarely.
+
+    Other queries are sent at every interval of the watch.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,7 @@ class Site(RunningDevices):
     - ``attempts``: the largest number of attempts for each device.
     - ``servers``: the login of each server.
     - ``host_file``: a function that returns the ``host.json`` that a server should have.
-    - ``former``: a function that returns the login of a device that was removed from the design; None if it is unknown.
+    - ``former``: a function that returns the login of a device that was removed from the design; None if the login is unknown.
     """
 
     change_by: Callable[[Target, Spoken], Awaitable[Session]]
@@ -100,7 +103,7 @@ class Site(RunningDevices):
     def running(
         self, names: Collection[str], done: Callable[[Outcome], None]
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """Return two results: running configurations by device and file name, and devices that did not answer, with the reason.
+        """Return two dicts by device: the running configuration as texts by file name, and the reason why a device did not answer.
 
         Nothing is changed on the devices. ``done`` is called with the outcome of each device in ``names``.
         """

@@ -30,7 +30,7 @@ class PortGroup(Model):
     """Physical ports of the same kind, numbered ``first`` to ``first + count - 1``.
 
     ``cage`` is the form of module that the ports take, such as OSFP. ``lanes`` is the number of electrical lanes of a port. ``breakouts``
-    are the ways to split it.
+    are the ways to split a port.
     """
 
     first: int
@@ -72,10 +72,10 @@ class HeadroomTable(Model):
     source: str
 
     def at(self, speed_gbps: int, length_m: float) -> int | None:
-        """Return the headroom in bytes for a port speed and a cable length, interpolated linearly between table rows.
+        """Return the headroom in bytes for a port speed and a cable length, interpolated linearly between the table's lengths.
 
-        A length below the shortest row has that row's value. Lengths above the longest row are extrapolated from the last two rows. Return
-        None if the table does not list the speed, or if its only row is shorter than the cable.
+        A cable shorter than the shortest listed length has the headroom of that length. Above the longest length, the last two are
+        extrapolated. Return None if the table does not list the speed, or lists only one length for it and the cable is longer.
         """
         row = sorted(self.rows.get(speed_gbps, {}).items())
         if len(row) <= 1:
@@ -168,7 +168,7 @@ class SonicPlatform(Model):
 class FirstRelease(Model):
     """The first release of an operating system that runs on a switch model.
 
-    ``release`` is empty if the source has no release that runs on the model.
+    ``release`` is empty if the document that ``source`` cites names no release that runs on the model.
     """
 
     release: str
@@ -178,9 +178,8 @@ class FirstRelease(Model):
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
 """Statement kinds that a platform may lack. The configuration of such a platform leaves these statements out.
 
-- ``pfc-headroom``: cable lengths, MRUs, lossless classes and paused output queues. Such a platform uses PFC accounts
-  instead.
-- ``dscp-ipv6``: classifiers and rewrite rules for IPv6. Such a platform applies its IPv4 ones to IPv6 packets.
+- ``pfc-headroom``: cable lengths, MRUs, lossless classes and paused output queues. Such a platform uses PFC accounts instead.
+- ``dscp-ipv6``: classifiers and rewrite rules for IPv6. Such a platform applies its classifiers and rules for IPv4 to IPv6 packets too.
 """
 
 Ability = Literal["random-spray", "payload-filter", "macsec"]
@@ -214,7 +213,7 @@ class SwitchModel(Model):
     """A switch model.
 
     - ``systems``: the operating systems that it runs, the usual one first.
-    - ``sonic``, ``platform``: values that only SONiC, and only Junos, needs.
+    - ``sonic``: values that only SONiC needs. ``platform``: values that only Junos needs.
     - ``dedicated``: the default size of the buffers dedicated to ports; empty if no source has it.
     - ``features``: features that only some models have, each with its source.
     - ``needs``: requirements that only some models have, each with its source.
@@ -453,7 +452,7 @@ class ServerModel(Model):
 class Optic(Model):
     """A pluggable module or cable assembly, with its media and its reach.
 
-    ``cages`` are the forms of port that it fits. ``channels`` and ``speed_gbps`` are the number of its links, and the speed of each.
+    ``cages`` are the forms of port that it fits. ``channels`` is the number of its links, and ``speed_gbps`` the speed of each link.
     """
 
     description: str

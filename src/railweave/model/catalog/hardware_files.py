@@ -179,9 +179,9 @@ class OwnHardware:
 
 @dataclass(frozen=True)
 class Layer:
-    """Hardware files whose models can extend each other, for example all files of a folder.
+    """A group of parsed hardware files whose models can extend each other, for example all files of a folder.
 
-    ``at`` is the key path to the sections in each file, for example ``("hardware",)``.
+    ``at`` has the keys above the sections ``switches``, ``nics`` and so on: ``("hardware",)`` in a fabric file, empty in a hardware file.
     """
 
     documents: tuple[Document, ...]

@@ -89,8 +89,8 @@ class PortHeadroom:
     def smallest_bytes(self) -> int:
         """Bytes of buffer needed if only 64-byte packets arrive. Each packet occupies whole cells.
 
-        Two delays are included. The switch may have to finish sending an MTU-sized packet before it can send XOFF;
-        small packets arrive meanwhile. The peer finishes the packet that it is sending.
+        Two delays are included. Small packets arrive while the switch finishes sending an MTU-sized packet, because only then can it send
+        XOFF. When XOFF arrives, the peer still finishes the packet that it is sending, which may have the size of the MTU.
         """
         wire = self.wire_bytes + self.mtu_bytes + GAP_BYTES
         cells = -(-self.cells_of_smallest * wire // (SMALLEST_BYTES + GAP_BYTES))

@@ -17,7 +17,7 @@ class Kernel(Model):
 
     - ``max_addresses``: the largest number of autoconfigured IPv6 addresses of an interface, including the link-local address.
     - ``neighbor_gc_thresh``: the three default sizes of the neighbor table, ``gc_thresh1`` to ``gc_thresh3``.
-    - ``rt_table_first``, ``rt_table_last``: the numbers that routing tables may have.
+    - ``rt_table_first``, ``rt_table_last``: the lowest and the highest number that a routing table may have.
     - ``ra_header_bytes``, ``ra_prefix_option_bytes``: the sizes of a router advertisement's header, and of one prefix in it.
     - ``ifname_length``: the longest name of an interface, in characters.
     """

@@ -58,7 +58,7 @@ Module = tuple[str, str | int]
 class OpticRequirement(NamedTuple):
     """The requirements on the optic at one end of a link. ``asked`` is the optic that the fabric file names, or None.
 
-    ``channels`` and ``speed_gbps`` are the breakout of the port: the number of links, and the speed of each.
+    ``channels`` and ``speed_gbps`` describe the breakout of the port: the number of links, and the speed of each link.
     """
 
     cage: str
@@ -98,10 +98,10 @@ def joins(optic: Optic | None, other: Optic | None) -> bool:
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Return one optic for each module, all of the same kind (PMD or media); empty if no kind fits all modules.
+    """Return one optic for each module, all of the same kind (PMD or media); an empty dict if no kind fits all modules.
 
-    ``ends`` has the modules with the requirements of each link. If several kinds fit, the kind whose optics have the smallest
-    sum of reaches is used.
+    ``ends`` has the module at each end of a link, with the requirements there. If several kinds fit, the kind whose optics have the
+    smallest sum of reaches is used.
     """
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}

@@ -24,9 +24,9 @@ COSTLY = 0.1
 def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
     """Return an upper bound of the relative slowdown of an all-to-all if each message is split over all queue pairs. 0 means no slowdown.
 
-    ``port_gbps`` is the speed of a NIC's port, and ``ports`` the number of its ports. ``queue_pairs`` is the number per connection on each
-    port. With and without splitting, the time is limited either by the wire or by the posting of messages. Predictions include further
-    costs, so they are more precise (``tests/prediction/simulation/test_splitting.py`` compares the two).
+    ``port_gbps`` is the speed of a NIC's port, and ``ports`` the number of its ports. ``queue_pairs`` is the number of queue pairs of a
+    connection on each port. With and without splitting, the time is limited either by the wire or by the posting of messages. Predictions
+    include further costs, so they are more precise (``tests/prediction/simulation/test_splitting.py`` compares the two).
     """
     wire_ps = POINT_TO_POINT_BYTES * 8e3 / (port_gbps * ports)
     whole_ps = (ports + 1) * POST_COST_PS

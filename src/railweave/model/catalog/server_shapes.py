@@ -60,7 +60,7 @@ def wider_domain(name: str, model: ServerModel) -> str:
 def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
     """Return, by server model, the reason why the NVLink domain is or may be wider than the server.
 
-    ``known`` is the catalog. Other models are left out.
+    ``known`` is the catalog. Models whose domain is not wider are left out.
     """
     models = {name: known.servers[name] for name in dict.fromkeys(servers) if name in known.servers}
     return {name: why for name, model in models.items() if (why := wider_domain(name, model))}

@@ -40,8 +40,9 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 
 def held_share(index: int, users: int = 1) -> float:
-    """Return the share (0 to 1) of a pool that ``users`` queues or ports hold together when each has reached its dynamic threshold.
+    """Return the share (0 to 1) of a pool that ``users`` queues or ports fill together if each holds as much as its dynamic threshold allows.
 
-    ``index`` is the index of the threshold, which is ``alpha`` times the free part of the pool.
+    ``index`` is the index of the threshold (see ``alpha``). The threshold of each user is alpha times the part of the pool that is still
+    free.
     """
     return 1 / (1 + 1 / alpha(index) / users)

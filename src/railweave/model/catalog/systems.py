@@ -13,8 +13,8 @@ from railweave.model.intent.base import Model
 class Capability(Model):
     """A feature of an operating system.
 
-    ``since`` is the first release with the feature; None if every release has it. ``mapped`` explains how the system reaches
-    the same result by other means; empty if it has the feature itself.
+    ``since`` is the first release with the feature; None if every release has the feature. ``mapped`` explains how a system without the
+    feature reaches the same result by other means; otherwise it is empty.
     """
 
     since: str | None = None
@@ -165,9 +165,10 @@ class Login(Model):
 
 
 class Lint(Model):
-    """The lint that railweave runs on a system's configuration folder: the id of its finding, and the condition that must hold.
+    """The lint that railweave runs on a system's configuration folder.
 
-    ``slow`` is True if only ``verify`` runs the lint, because the lint takes long.
+    ``id`` is the id of the lint's findings, and ``holds`` the condition that the lint checks. ``slow`` is True if only ``verify`` runs the
+    lint, because the lint takes long.
     """
 
     id: str

@@ -98,7 +98,7 @@ def defines(kind: str, codec: Codec = NAME) -> Codec:
 
 
 def refers(kind: str, codec: Codec = NAME) -> Codec:
-    """Return a codec for a name that another statement must define.
+    """Return a codec for a name that a different statement must define.
 
     ``kind`` is the kind of the named object, such as a policy.
     """

@@ -34,7 +34,7 @@ class Change:
 
     @property
     def commands(self) -> list[Command]:
-        """The commands that make the change on the device."""
+        """The commands with which the device is changed from the old tree to the new one."""
         return self.tree.commands(self.steps)
 
     @property
@@ -52,7 +52,7 @@ class Change:
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """The steps that disrupt something, each with its disruption.
+        """The steps that disrupt traffic or sessions, each with its disruption.
 
         A refused step disrupts everything, because it requires a restart.
         """
@@ -185,7 +185,8 @@ def _unknown(name: Name, other: Name) -> bool:
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
     """Return the moves that bring ordered statements from the order ``old`` into the order ``new``, as (statement, sibling that it must precede).
 
-    ``anew`` names the statements that are removed and set again. Before the first move, these and the added statements are at the end.
+    ``anew`` names the statements that are removed and set again. Before the first move, the statements in ``anew`` and the added statements
+    are at the end.
     """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:

@@ -124,8 +124,8 @@ def hidden(statement: str) -> str:
 class Gate:
     """The gate for the devices of one network. Equal secrets at the same place of their configurations get the same name on all devices.
 
-    A capture may already have hidden a secret without a name. Railweave then assumes the same secret on every device. The
-    operator sees its name and supplies its value.
+    A capture may contain ``<hidden>`` in place of a secret. Railweave then assumes that all devices have the same secret at that place. The
+    operator sees the secret's name and supplies its value.
     """
 
     _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -173,7 +173,7 @@ def _slug(place: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _secrets(text: str, find: Find) -> tuple[_Secret, ...]:
-    """Return the secrets of a text, as the function ``find`` finds them.
+    """Return the secrets of a text that the function ``find`` finds.
 
     The result is cached: a change reads the texts of its devices again after each step, and most texts are unchanged.
     """

@@ -1,4 +1,4 @@
-"""Names made from patterns with fields in braces, where a field can also be a sum, and route targets without a vendor's prefix."""
+"""Names made from patterns such as ``leaf{number:02d}``, whose braces hold a field or a sum; route targets without a vendor's prefix."""
 
 from __future__ import annotations
 

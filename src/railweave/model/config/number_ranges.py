@@ -34,9 +34,9 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
     """Return the rule by which all entries of a prefix list match, or None if the entries follow different rules.
 
-    A rule is (True if longer prefixes match, their minimum and maximum length or None for any length). Each entry is
-    (prefix, minimum and maximum length, True if words such as ``ge`` follow the prefix). A host prefix without such words
-    fits any rule.
+    A rule is (False, None) if the entries match only the prefixes themselves. Otherwise it is (True, minimum and maximum length of the
+    matched prefixes); None in place of these two numbers means any length. Each of ``entries`` is (prefix, minimum and maximum length,
+    True if words such as ``ge`` follow the prefix). A host prefix without such words fits any rule.
     """
     known = list(entries)
     shapes = {

@@ -90,7 +90,7 @@ METRES = Quantity("metres", {"": 1, "m": 1, "km": 1000, "cm": 0.01}, "30m", floa
 PICOSECONDS = Quantity(
     "a time", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, "100us", int, "picoseconds"
 )
-"""A time or duration in picoseconds, as the engines count. The unit is required."""
+"""A time or duration in picoseconds, the time unit of the engines. The unit is required."""
 
 MICROSECONDS = Quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us", int)
 MILLISECONDS = Quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms", int)

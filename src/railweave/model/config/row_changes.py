@@ -1,4 +1,4 @@
-"""Rules for changing configuration lines: which lines a new line replaces, and which traffic or sessions a change disrupts.
+"""Rules for changing configuration lines: the lines that a new line replaces, and the traffic or sessions that a change disrupts.
 
 The rules are derived from statement tables, which describe one statement per row (``model.config.statements``).
 """
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Disruption
 
 PORT = "port"
-"""The kind of names in statement tables that are port names. A changed line below a port's header disrupts only this port."""
+"""The value of ``Codec.defines`` for a slot that holds the name of a port, as in the header of the port's section.
+
+A changed line below such a header disrupts only this port.
+"""
 
 
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the rules added that statement tables imply: which lines a new line replaces, and what changes disrupt.
+    """Return ``rules``, extended by the rules that statement tables imply: the lines that a new line replaces, and the effects of a change.
 
     In each list of patterns, those of ``rules`` come before those of ``tables``.
     """
@@ -34,7 +37,7 @@ def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
 
 
 def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the disruptions added that changes of the statements in ``tables`` cause. The added ones come first."""
+    """Return ``rules``, extended by the disruptions that a change of a statement in ``tables`` causes. The new disruptions come first."""
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
     return replace(rules, disruptions=(*rows, *rules.disruptions))
 
@@ -72,7 +75,7 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield regular expressions for the names under which lines of the statement pattern ``form`` are in a configuration tree.
+    """Yield regular expressions for the names that lines of the statement pattern ``form`` have in a configuration tree.
 
     Such a name is usually the line without its value, for example ``mtu``. If ``rules`` name the line in this way, there are two
     expressions: for this name, and for the whole line. Otherwise there is one, for the whole line. ``row`` is the table row of

@@ -70,7 +70,7 @@ def secrets(text: str) -> tuple[Secret, ...]:
 def alike(text: str, other: str) -> bool | None:
     """Return True if two texts are equal, and False if they differ. Return None if they differ only in secrets.
 
-    For None, one text has a value where the other text has the reference ``<secret:NAME>``.
+    In the last case, one text has values where the other text has references ``<secret:NAME>``.
     """
     if text == other:
         return True
@@ -167,7 +167,7 @@ _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate
 _FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
 """Words that start free text. Announcing words inside free text are ignored."""
 _FAR = 8
-"""The number of words before a statement that are searched for an announcing word, for example ``secret`` in ``secret { VALUE { … } }``."""
+"""The number of words before a statement among which ``secret_words`` looks for an announcing word, as in ``secret { VALUE { … } }``."""
 _COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}

@@ -1,9 +1,9 @@
 """Configuration lines and sections as a tree that can be compared, and the commands that make a change, including ``no`` lines.
 
-``LineRules`` describes how lines of a system change: which lines hold one value, which lines ``no`` removes without
-their value, and which lines cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
+``LineRules`` describes how lines of a system change: which lines hold one value, which lines are removed by ``no`` without the
+value, and which lines cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
 
-- ``*`` is one word that belongs to the name.
+- ``*`` is one word that belongs to the name of the line.
 - ``=`` is one word of the value.
 - ``...`` is the value: all remaining words, or all words before the next word of the pattern.
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """The rules of a system's lines. A line to which no rule applies is changed by ``no LINE`` followed by the new line."""
+    """The rules by which configuration lines of a system change. Without a matching rule, a line changes by ``no LINE`` and the new line."""
 
     replaced: tuple[str, ...]
     """Patterns of lines that a new line replaces without ``no``."""
@@ -36,7 +36,7 @@ class LineRules:
     emptied: tuple[str, ...]
     """First words of section headers that the system does not let a user remove. Every line in the section is removed instead."""
     defined: tuple[str, ...]
-    """Patterns of the first words of definitions that other lines use, for example route-maps.
+    """Patterns that match the first words of a definition, such as a route-map. Other lines refer to the definition by its name.
 
     A definition is removed after all new lines are set.
     """
@@ -122,11 +122,11 @@ class SectionTree:
         return self.rules.disruptions
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to type for the changes ``steps``, including the line that ends each section.
+        """Return the lines to type for the changes ``steps``, including the line that ends each section. They have this order:
 
-        - Removals come first, from the end of the file upwards. So a definition is removed after the lines that use it.
-        - New lines follow, in the order of the file.
-        - Definitions, and lines that restrict an entry, are removed last. Other lines may use a definition until then. An entry
+        - Removals, except those in the last group, from the end of the file upwards.
+        - New lines, in the order of the file.
+        - Removals of definitions, and of lines that restrict an entry. Other lines may use a definition until then. An entry
           without its restriction would match too much.
         """
         rules = self.rules
@@ -210,10 +210,10 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """Return the first words of ``line``, as many as the pattern ``wanted`` has, if the line matches ``pattern``.
+    """Return the first words of the line that the system removes together with ``line``. Return None if ``line`` does not match ``pattern``.
 
-    They are the words that replace ``wanted``, the pattern of the line that the system removes with ``line``. Return None if
-    ``line`` does not match. In ``pattern``, ``*`` matches any word.
+    ``wanted`` is the pattern of the line that is removed too. Its lines begin with the same words as ``line``. So the result is the
+    beginning of ``line``, with as many words as ``wanted``. In ``pattern``, ``*`` matches any word.
     """
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
@@ -279,7 +279,7 @@ def _reopened(sections: Iterable[Section]) -> list[Section]:
 
 
 def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
-    """Yield the sections. The lines of a multi-line text (``LineRules.texts``), such as a banner, are joined into one."""
+    """Yield the sections. The lines of one multi-line text (``LineRules.texts``), such as a banner, are joined into a single line."""
     ends = dict(rules.texts)
     left = iter(sections)
     for section in left:

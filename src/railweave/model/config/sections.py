@@ -23,13 +23,12 @@ ANY = "**"
 
 @dataclass(eq=False, slots=True)
 class SelectedLine:
-    """A line found by ``select``.
+    """A configuration line that matched the forms (line patterns) given to ``select``. Its parents are the headers of the sections around it.
 
-    - ``below``: the lines below it.
-    - ``words``: the words that the placeholders (``<name>``) of the patterns captured in this line and its parents, by
-      placeholder name.
-    - ``path``: the parent lines and the line, joined by `` / ``.
-    - ``chain``: the sections of the parent lines, then the section of the line itself.
+    - ``below``: the lines below the line.
+    - ``words``: the text that each placeholder ``<name>`` of the forms matched in the line or its parents, by placeholder name.
+    - ``path``: the text of the parents and of the line, joined by `` / ``.
+    - ``chain``: the same lines as ``Section`` objects: first the parents from the top down, then the line itself.
     """
 
     line: str
@@ -50,7 +49,8 @@ class SelectedLine:
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
     """Yield every line that matches the forms, in configuration order.
 
-    A form is a pattern of a line (see the module). There is one form for each level of the tree, from the top down.
+    A form is a pattern of a line (see the module). The first form is for top-level lines, the second for the lines below them, and so on.
+    The lines that match the last form are yielded.
     """
     return _select(sections, forms, "", {}, ())
 
@@ -80,7 +80,7 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Return True if any line matches these forms. A form is a pattern of a line; there is one per level, as in ``select``."""
+    """Return True if any line matches the forms. A form is a pattern of a line; there is one form per level, as in ``select``."""
     return any(True for _ in select(sections, *forms))
 
 
@@ -140,7 +140,10 @@ def line(text: str) -> Section:
 
 
 def section(header: str, *parts: str | Section | Iterable[str | Section] | None) -> Section:
-    """Return a section with this header. ``parts`` are the lines and sections below it, in order; those that are None are left out."""
+    """Return a section with this header.
+
+    ``parts`` are the lines and sections below the header, in order. Parts that are None are left out.
+    """
     body: list[Section] = []
     for part in parts:
         if part is None:

@@ -1,7 +1,7 @@
 """Statements of a command line as rows of a table. One row prints, reads, checks and explains a statement.
 
-A row has the form of a statement, for example ``username <name> role <role>``. The words in angle brackets are slots. A
-codec converts the words in a slot to and from a field of a Python object, which is called the value.
+A row has the pattern of a statement (its form), for example ``username <name> role <role>``. The words in angle brackets are slots
+(placeholders). A codec converts the words in a slot to a field of a Python object, and back. This object is called the value.
 
 A table (``Statements``) provides:
 
@@ -9,9 +9,8 @@ A table (``Statements``) provides:
 - ``read``: the value that lines describe. Lines that match no row stay unknown.
 - ``commands``: the grammar of the command line, each form with its row.
 - ``names``: the names that lines define and use.
-- ``statements``: every row with its forms. The disruptions of a changed line are derived from them
-  (``model.config.row_changes``).
-- ``since``: the lines whose statements a given release introduced.
+- ``statements``: every row with its forms. ``model.config.row_changes`` derives the disruptions of a changed line from the rows.
+- ``since``: the lines whose statements the system has only since a given release.
 
 A statement that does not affect the network also has a row (``ignored``), with the reason. A statement that can shut,
 drain, filter, reorder or disable something must never have such a row.
@@ -44,12 +43,11 @@ A flat statement is one line about an element of a list. In ``neighbor leaf1 tim
 IT = "it"
 """The name of the slot (placeholder) that stands for a whole list element, for example an address in a list of addresses."""
 KEPT = 4096
-"""The number of lines for which a table caches the row that matches the line and the values in it."""
+"""The number of lines for which a table caches the matching row and the values of the line's slots."""
 SECTION = "section"
 """The name of the field that holds the configuration section from which a list element was read. Only some classes have this field.
 
-With the section, a reader can mark it as not understood (``SectionReader.mark_unknown``) if ``DeviceConfig`` cannot
-hold the element.
+If ``DeviceConfig`` cannot hold the element, a reader marks this section as not understood (``SectionReader.mark_unknown``).
 """
 
 
@@ -193,8 +191,8 @@ def each(
       statements has the slot ``it``.
     - ``flat``: the elements have no section. Instead, each statement in ``rows`` follows the form on the same line, for
       example ``neighbor <name> timers 3 9``.
-    - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal
-      keys describe one element. Without ``by``, the field is a tuple.
+    - ``by``: names of slots, for a ``field`` that is a mapping. The first of these slots that a line has holds the key of the element;
+      lines with equal keys describe one element. Without ``by``, the field is a tuple.
 
     A slot that is not a field of the element is a field of the object that contains the element. ``line`` explains ``source``,
     ``also``, ``when``, ``since``, ``disrupts``, ``changed`` and the remaining parameters.
@@ -386,7 +384,8 @@ class _Entry:
 class Statements(Generic[T]):
     """A table of rows that describe objects of the class ``made``.
 
-    ``disrupts`` lists what a change of a statement disrupts, for rows without a list. None means that this is unknown.
+    ``disrupts`` lists the disruptions that a change causes, for rows whose own ``disrupts`` is None. A table without this list leaves the
+    disruptions of such rows unknown.
     """
 
     def __init__(
@@ -638,8 +637,9 @@ class Statements(Generic[T]):
     def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
         """Return (row that matches a line or None, values by slot). The row is an ``_Entry``.
 
-        A flat statement is one line about an element of a list, for example ``neighbor leaf1 timers 3 9``. Its slot ``REST`` holds
-        the same kind of pair for the words after the element's name.
+        A flat statement is one line about an element of a list, for example ``neighbor leaf1 timers 3 9``. The value of its slot ``REST``
+        is
+        a pair of the same kind, for the words after the element's name (``timers 3 9``).
         """
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
@@ -731,7 +731,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """The releases in which the system introduced a statement of this table, or of a table for the lines below."""
+        """The releases that are the first to have a statement of this table, or of a table for the lines below."""
         here = frozenset(row.since for row in self.rows if row.since)
         return here.union(*(table.releases for table in self._tables.values()))
 

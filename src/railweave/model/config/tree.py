@@ -54,7 +54,7 @@ class Step:
     - ``node``: the statement. It is removed, added after its siblings, set in place of ``old``, or moved before the
       sibling ``before``.
     - ``place``: the position in the tree, as one index per level from the top. Removals use positions in the old tree, other
-      steps those in the new tree. Systems that execute commands one after another sort the steps by it.
+      steps those in the new tree. Systems that execute commands one after another sort the steps by ``place``.
     """
 
     kind: Literal["remove", "add", "replace", "move"]
@@ -81,13 +81,14 @@ class Disruption:
     An empty ``what`` states that the change disrupts nothing. A disruption whose ``what`` is ``UNKNOWN_DISRUPTION`` applies
     only to statements that no other disruption describes.
 
-    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of``
-      captures the disrupted object; if no statement has this object before the change, nothing is disrupted. The group ``port``
-      captures a port; then nothing else on the device is disrupted. In a statement table, the row determines the statement, so
+    - ``statement``: a regular expression that must match the start of the path of the changed statement, or of a statement below it. The
+      group ``of`` captures the disrupted object; if no statement names this object before the change, nothing is disrupted. The group
+      ``port`` captures a port; then nothing else on the device is disrupted. In a statement table, the row determines the statement, so
       ``statement`` is empty or only captures a group.
     - ``when``: the kinds of steps that disrupt. For example, adding a session resets no other session.
     - ``source``: the document that reports the disruption.
-    - ``itself``: True if the disruption applies only to the statement itself, not when it is added or removed with its parent.
+    - ``itself``: True if the disruption applies only to a change of the statement itself, not if the statement is added or removed
+      together with its parent.
     - ``value``: if set, the disruption applies only if the statement itself gets this value.
     """
 
@@ -123,7 +124,7 @@ class ConfigTree(Protocol):
 
     @property
     def keeps_empty(self) -> bool:
-        """True if a statement with statements below it remains when the last of these is removed."""
+        """True if a parent statement remains in the configuration after the last statement below it is removed."""
         ...
 
     @property

@@ -198,8 +198,8 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
     """Return the maximum number of ECMP paths to configure.
 
-    The value in the fabric file comes first. Without one, this is the smallest value of at least ``width`` that the system
-    accepts or, if all accepted values are smaller, the largest of them.
+    This is the number in the fabric file, if the file has one. Otherwise it is the smallest number that the system accepts and that is at
+    least ``width``. If all accepted numbers are smaller than ``width``, the largest of them is returned.
     """
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
@@ -209,9 +209,10 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a leaf originates in the underlay, by number of their path color (None: no color).
+    """Return the prefixes that a leaf originates in the underlay, by the index of the prefix's path color (None: no color).
 
-    The prefixes are those of servers or, with an overlay, the addresses of its sessions and tunnels.
+    Without an overlay, these are the prefixes of servers. With an overlay, they are the addresses of the leaf's overlay sessions and
+    tunnels.
     """
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)

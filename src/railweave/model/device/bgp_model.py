@@ -276,16 +276,16 @@ def is_well_known(community: str) -> bool:
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
     """Return the number of paths that can share load, at most ``width``, on a system that combines only paths with equal AS paths.
 
-    If the neighbors in ``groups`` have several AS numbers, this is the largest number of sessions to one AS.
+    The result is ``width`` if all neighbors in ``groups`` have the same AS number, and otherwise the largest number of sessions to one AS.
     """
     counts = Counter(session.peer_as for group in groups for session in group.sessions)
     return min(width, max(counts.values())) if len(counts) > 1 else width
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """Return ``bgp`` without the address families in the conditions of its policies, if the switch routes only one family.
+    """Return ``bgp``, changed so that conditions of policies do not name the switch's address family, if the switch routes only one family.
 
-    A condition on a different family keeps its family, so that it matches no route.
+    A condition on a different family keeps its family, so that it matches no route. A switch with both families stays unchanged.
     """
     if len(bgp.families) > 1:
         return bgp
@@ -345,7 +345,7 @@ class JointPolicies:
         return joined
 
     def policies(self, known: Sequence[Policy]) -> list[Policy]:
-        """Return the joint policies that ``name`` recorded. ``known`` holds the policies per address family that they replace."""
+        """Return the joint policies that ``name`` recorded. ``known`` holds the policies per address family that the joint policies replace."""
         return [policy for names in self.families.values() for policy in of_families(names, known)[1]]
 
 

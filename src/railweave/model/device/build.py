@@ -44,7 +44,7 @@ def isis_config(
     families: tuple[Family, ...],
     maximum_ecmp: int,
 ) -> Isis:
-    """Return the IS-IS configuration of a switch whose fabric runs IS-IS. ``families`` are the address families that it routes.
+    """Return the IS-IS configuration of a switch whose fabric runs IS-IS. ``families`` are the address families that the switch routes.
 
     IS-IS runs on the ports to switches. The prefixes of ``gateways`` outside VRFs are advertised. ``maximum_ecmp`` is the
     largest number of equal paths.
@@ -117,8 +117,8 @@ def lowered_balancing(
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """Return the configuration of the switch ``name``. With ``nos``, return it as if every switch ran that operating system.
 
-    If any switch of the fabric runs FRR, the policies have a form that all switches of the fabric can read. The reason is
-    that the lab runs FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
+    If any switch of the fabric runs FRR, the policies announce path colors in a form that all switches of the fabric can read, because the
+    lab runs FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
     """
     with in_force(network.catalog):
         return _device_config(network, network.switch(name), nos)
@@ -263,9 +263,9 @@ def _in_order(
     interfaces: Sequence[Interface],
     ends: Sequence[tuple[End, End, Cable]],
 ) -> tuple[Interface, ...]:
-    """Return all ports in the order of the configuration, with edge ports included.
+    """Return all ports in the order of the configuration, including edge ports.
 
-    Server ports and edge ports come first, sorted by physical port and channel. The others keep the order of
+    Server ports and edge ports come first, sorted by physical port and channel. All other ports keep the order of
     ``interfaces``. ``edges`` holds the edge ports, and ``ends`` holds (local end, far end, cable) for each cable.
     """
     places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
@@ -360,7 +360,7 @@ def _interface(
 
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
-    """Return the ports with server ports shut down that have neither a VLAN nor one of the ``gateways``, because no tenant uses them yet."""
+    """Return the ports. Server ports that have neither a VLAN nor one of the ``gateways`` are shut down, because no tenant uses them yet."""
     routed = {gateway.port for gateway in gateways}
     waiting = {
         interface.name

@@ -41,9 +41,9 @@ class Identity(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port(Expectation):
-    """The expectation that a cabled port is up, and that LLDP shows ``peer_port`` of ``peer`` at the other end of its cable.
+    """The expectation that a port is up and, if the design has a cable on it, that LLDP shows ``peer_port`` of ``peer`` at the other end.
 
-    A port to an external router (``external``) has no cable in the design. LLDP is not required of servers.
+    A port to an external router (``external``) has no cable in the design. A server need not send LLDP.
 
     - ``mtu``: the MTU of the Ethernet frame, as in ``DeviceConfig``.
     - ``ip_mtu``: the MTU of the gateway on the port, if the port routes for a server.
@@ -162,7 +162,7 @@ class Gateway(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(Expectation):
-    """The expected VRF of a tenant. It must hold exactly the prefixes in ``own_prefixes``, and those in ``learned`` from other leaves."""
+    """The expected VRF of a tenant. Its prefixes must be exactly ``own_prefixes`` (of this switch) and ``learned`` (from other leaves)."""
 
     vrf: str
     vni: int
@@ -175,10 +175,7 @@ class Tenant(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPrefix(Expectation):
-    """A prefix of a VRF that other leaves announce and that has no gateway on this switch.
-
-    ``leaves`` are the announcing leaves.
-    """
+    """A prefix in a VRF. The leaves ``leaves`` announce the prefix, and this switch has no gateway in it."""
 
     vrf: str
     prefix: Prefix
@@ -217,8 +214,8 @@ class ExpectedRouting:
     - ``underlay``: example routes in the default VRF. With an overlay, these are routes to tunnel endpoints instead of
       tenants' prefixes.
     - ``tenants``: VRFs with the prefixes that they must hold.
-    - ``shared``: prefixes of VRFs that other leaves announce and that have no gateway on this switch.
-    - ``bridged``: the leaves of each layer-2 network, by VNI.
+    - ``shared``: prefixes of VRFs that other leaves announce. This switch has no gateway in these prefixes.
+    - ``bridged``: by the VNI of each layer-2 network, the leaves that the network spans.
     """
 
     sessions: tuple[Session, ...]

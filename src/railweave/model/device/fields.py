@@ -90,8 +90,9 @@ ORDER = "order"
 class FieldDifference:
     """A field that differs between two configurations: its place, its path, and both values.
 
-    ``place`` is the path with the names of list entries, for example ``("bgp", "groups", "spines", "peer_as")``, and ``field`` the
-    path without them, for example ``bgp.groups.peer_as``. A value of None means that the configuration lacks the field.
+    - ``place``: the path with the names of list entries, for example ``("bgp", "groups", "spines", "peer_as")``.
+    - ``field``: the path without these names, for example ``bgp.groups.peer_as``.
+    - ``old`` and ``new``: the values. None means that the configuration lacks the field.
     """
 
     place: tuple[str, ...]
@@ -165,8 +166,8 @@ def _different(
 ) -> Iterator[FieldDifference]:
     """Yield the differences between the versions ``old`` and ``new`` of a field, except the ignored fields (``without``).
 
-    ``place`` is the field's path with the names of list entries. ``names`` holds the path without them first, then the same path
-    with conditions such as ``interfaces[kind=server]``. ``entry`` is True if the field is one entry of a mapping in ``MAPPINGS``.
+    ``place`` is the field's path with the names of list entries. ``names`` holds the plain path first, and then the same path with
+    conditions such as ``interfaces[kind=server]``. ``entry`` is True if the field is one entry of a mapping in ``MAPPINGS``.
     """
     if old == new:
         return
@@ -285,7 +286,7 @@ def amended(
     """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
     ``before`` is read from the designed configuration text, and ``after`` from the text on the device. ``unsaid`` holds the kinds of
-    names that these texts cannot express (``CLASS_NAMES``, ``VLAN_NAMES``). They are taken from the design.
+    names that these texts cannot express (``CLASS_NAMES``, ``VLAN_NAMES``). Such names are taken from ``designed``.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)
@@ -328,7 +329,7 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
     """Return ``names``, the entries of a list, in the order of ``after`` if ``before`` has a different order, else as in ``designed``.
 
-    A name that exists only in ``after`` follows the name that precedes it there.
+    A name that exists only in ``after`` follows the name that precedes it in ``after``.
     """
     both = [member for member in before if member in after]
     if both != [member for member in after if member in before]:

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 _OF_PORT = re.compile(r"_P(\d+)$")
-"""A pattern of firmware settings for one port of a NIC card. Their names end with the port's number, for example ``CNP_DSCP_P2``."""
+"""A pattern of the names of firmware settings that apply to one port of a NIC card. They end with its number: ``CNP_DSCP_P2``."""
 
 
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
     """Return the firmware settings of a NIC model on a fabric, in the catalog's order. ``qos`` gives the values for the fabric's traffic.
 
-    ``ports`` holds the card's port numbers on this fabric, if the card is connected to two fabrics. Settings of its other ports
-    are left out. None means that all ports are on this fabric.
+    ``ports`` holds the numbers of the card's ports on this fabric, if the card is connected to two fabrics. Settings of the card's ports on
+    the second fabric are left out. None means that all ports are on this fabric.
     """
     return tuple(
         FirmwareOption(
@@ -124,8 +124,8 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
 def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
     """Return the number of neighbors that the server in ``scope`` can learn on all its NICs, for the IP version ``family`` (4 or 6).
 
-    The count includes every address of every other server on a NIC's segment, every gateway, and the link-local address
-    of each.
+    The count includes all addresses of the other servers and of the gateways on each NIC's segment. For IPv6, it also includes a
+    link-local address of each of these servers and gateways.
     """
     total = 0
     for nic in nics:
@@ -210,7 +210,7 @@ def config_of(scope: HostScope) -> HostConfig:
 def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
     """Return the software versions that the fabric file asks for on the server in ``scope``.
 
-    Of NICs, only the models and drivers of this server are included.
+    Versions of NIC firmware and NIC drivers are included only for the NICs of this server.
     """
     asked = scope.hosts.versions
     models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
@@ -304,15 +304,15 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Return True if a NIC of the server in ``scope`` has a routed link to its leaf that it shares with no other NIC."""
+    """Return True if the link from a NIC of the server in ``scope`` to the leaf is routed and belongs only to this NIC."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """Return the routes of a NIC of the server in ``scope``. Each of the NIC's routing tables has a default route through the leaf.
 
-    Each table also has a direct route to the server prefix, if the fabric file asks for it (``prefix_route``). By default,
-    this is so for IPv6 addresses from SLAAC and for proxy ARP.
+    If the fabric file asks for it (``prefix_route``), each table also has a direct route to the server prefix. If the file
+    does not set ``prefix_route``, only the tables of IPv6 addresses from SLAAC, and all tables in fabrics with proxy ARP, have this route.
     """
     routing = fabric.host_routing
     routes: list[HostRoute] = []

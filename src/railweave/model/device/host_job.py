@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
     """Return the first pool that contains all addresses. If no pool does, return the longest prefix that contains them.
 
-    No pool contains all addresses in layer-2 networks and for servers with a different link type.
+    The latter applies to layer-2 networks, and to servers whose link type differs from that of the fabric's other servers.
     """
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
@@ -167,7 +167,7 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     """Return the folder of Open MPI on the servers. Return None if Open MPI is found through PATH.
 
-    ``wanted`` holds the job settings of the fabric file. ``gpu_vendor`` decides if the file names no folder: AMD servers have a default.
+    This is the folder in the fabric file's job settings (``wanted``). If they name none, servers with AMD GPUs have a default folder.
     """
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
@@ -246,7 +246,8 @@ def _device_list(nics: Sequence[HostNic]) -> str:
 def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
     """Return the variables that set the traffic class of RDMA data and of clear-to-send messages, from the fabric's ``qos``.
 
-    If path colors have their own classes (``by_color``), the plug-in reads the class of data from host.json, and its variable is left out.
+    If path colors have their own traffic classes (``by_color``), the plug-in reads the class of data from host.json. The variable for
+    the class of data is then left out.
     """
     data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
     clear = "the class of clear-to-send messages and acknowledgements"
@@ -290,7 +291,10 @@ def _adaptive_routing() -> Variable:
 
 
 def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
-    """Return the variables, with the values that the NIC vendor documents for this model. Further variables of the vendor come last."""
+    """Return ``variables``, changed to the values that the NIC vendor documents for this model.
+
+    Variables that only the vendor's documents name are added at the end.
+    """
     overrides = {setting.name: Variable(setting.name, setting.value, setting.why) for setting in model.rccl}
     return [*(overrides.pop(variable.name, variable) for variable in variables), *overrides.values()]
 
@@ -298,7 +302,7 @@ def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
 def _rccl() -> list[Variable]:
     """Return the RCCL variables of the Thor2 guide, section 8.7.2. Their meanings are from the NCCL and RCCL documentation.
 
-    Variables that depend on the NIC model have other values in the catalog (``rccl`` of a NIC model).
+    The catalog (``rccl`` of a NIC model) overrides the values that depend on the NIC model.
     """
     return [
         Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),

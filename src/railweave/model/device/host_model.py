@@ -228,8 +228,8 @@ class HostConfig:
     """The whole configuration of one server.
 
     - ``bfd_detection_ms``: the BFD detection time, by fabric.
-    - ``job``: the environment of its collective jobs; empty if its GPUs belong to several tenants.
-    - ``tenant_jobs``: (tenant, environment of its jobs) for each tenant, if the GPUs belong to several tenants.
+    - ``job``: the environment of the server's collective jobs; empty if its GPUs belong to several tenants.
+    - ``tenant_jobs``: (tenant, environment of this tenant's jobs) for each tenant, if the GPUs belong to several tenants.
     - ``domain_gpus``: the number of GPUs of a full NVLink domain if the domain joins several servers, else None.
     """
 

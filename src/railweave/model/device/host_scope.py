@@ -32,7 +32,7 @@ CHANNELS_PER_NIC = 2
 BUFFER_FACTOR = 8
 """The configured NCCL buffer, as a multiple of the buffer that the bandwidth-delay product requires.
 
-The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per
+The value is fitted: the long-haul article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per
 channel.
 """
 
@@ -41,12 +41,12 @@ channel.
 class LongHaul:
     """The settings that a fabric's longest link requires of a job, with the intermediate results.
 
-    Without adaptive routing, a queue pair has no limit on outstanding packets, and the first three of these are None:
-
     - ``queue_pair_gbps``: the highest rate of one queue pair.
     - ``queue_pairs``: the number of queue pairs with which a NIC sends at its full rate.
     - ``per_connection``: the number of queue pairs that each connection gets.
     - ``buffer_floor_bytes``: the buffer that a channel needs according to the bandwidth-delay product.
+
+    Without adaptive routing, a queue pair has no limit on outstanding packets, and the three fields about queue pairs are None.
     """
 
     one_way_us: float
@@ -91,7 +91,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
 
 
 def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
-    """Return (value, reason) of each job variable for long links, by variable name. ``haul`` holds the numbers from which they follow."""
+    """Return (value, reason) of each job variable for long links, by variable name. The values follow from the numbers in ``haul``."""
     variables = {
         "NCCL_MIN_CTAS": (
             str(haul.channels),

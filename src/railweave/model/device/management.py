@@ -33,7 +33,7 @@ class LoginServer:
 
 @dataclass(frozen=True, slots=True)
 class Aaa:
-    """The authentication servers. The device asks them in this order.
+    """The authentication servers. The device asks TACACS+ servers first, then RADIUS servers, each in the order of the tuple.
 
     ``role`` is the role of users that exist only on these servers.
     """

@@ -261,8 +261,8 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 def forwards_leaks(config: DeviceConfig) -> bool:
     """Return True if a device can forward along routes that a VRF imports from another VRF (route leaking).
 
-    FRR, and systems that run FRR, cannot. They install a route in the kernel only if its VNI is the VRF's own. They also
-    import no routes from VRFs on the same device.
+    FRR, and systems that run FRR, cannot: they install a route in the kernel only if the route's VNI is the VNI of the importing VRF. They
+    also import no routes from VRFs on the same device.
     """
     return catalog().systems[config.nos].has("leaks")
 

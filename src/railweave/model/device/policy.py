@@ -193,9 +193,9 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
 
 
 def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a leaf's policy with its names changed for a fabric in which leaves of different sites are linked directly.
+    """Return a leaf's policy for a fabric in which leaves of different sites are linked directly.
 
-    Leaves treat other sites like spines.
+    Leaves treat other sites like spines. So only the policies' names change, for example from ``to-spines`` to ``to-sites``.
     """
     names = {"to-spines": "to-sites", "from-spines": "from-sites"}
     policies = tuple(replace(member, name=names.get(member.name, member.name)) for member in policy.policies)
@@ -277,8 +277,8 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
     - ``none``, if the fabric has no path colors.
     - ``local-preference``, if the fabric connects several sites.
-    - ``dpf``, if every system supports it in its release, unless the fabric file asks for ``local-preference``. If the file
-      asks for ``dpf``, any release counts.
+    - ``dpf``, if the fabric file asks for ``dpf`` and every system supports it in any release, or if the file does not ask for
+      ``local-preference`` and every system supports ``dpf`` in its release.
     - ``aigp``, if every system supports it and the fabric file asks for it.
     - Otherwise ``local-preference``, which needs only large communities.
 
@@ -318,9 +318,9 @@ _TAGGED = frozenset(("local-preference", "aigp"))
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """Return the links of a device on which it advertises routes so that neighbors use these routes only as a last resort.
+    """Return the links on which a device must advertise its routes in such a way that neighbors use them only as a last resort.
 
-    These are all its fabric links if the device is drained, and otherwise its drained links.
+    If the device is drained, these are all its fabric links. Otherwise these are its drained links.
     """
     if not network.drained:
         return frozenset()
@@ -392,10 +392,10 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the advertisements of prefixes by path color. A drained color is replaced by its first backup color that is not drained.
+    """Return the ``FabricAdvertise`` entries of a device, changed so that no prefix has a drained color as its primary color.
 
-    Remote devices then use the backup color. ``off`` holds the names of drained colors, which move to the end of the lists
-    of backups.
+    The first backup color that is not drained becomes the primary color, so remote devices use it. ``off`` holds the names of the
+    drained colors, which move to the end of the lists of backups.
     """
 
     def reorder(old: FabricAdvertise) -> FabricAdvertise:

@@ -80,7 +80,8 @@ class PrefixLists:
     def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
         """Return the prefixes that the accepting terms of a route-map permit by their prefix lists.
 
-        The result is empty if a list is more than its permitted prefixes (``is_plain``), or if a term is not fully understood.
+        The result is empty if a term is not fully understood, or if a prefix list is not fully described by its permitted prefixes
+        (``is_plain``).
         """
         lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):
@@ -88,7 +89,7 @@ class PrefixLists:
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
 
     def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
-        """Return the connected prefixes among ``prefixes`` that the terms of a route-map accept without changing them.
+        """Return those of the connected ``prefixes`` that the terms of a route-map accept without changing them.
 
         Return None if this cannot be decided: there are no terms, or a term has a community, an action other than accept or reject,
         an unknown statement, or a list that is not fully known.
@@ -143,7 +144,7 @@ class PrefixLists:
     def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
         """Return the rule that all entries of a list share: (True if longer prefixes match, minimum and maximum length or None for any length).
 
-        The list is the one of this name and address family. Return None if it is empty or must be evaluated entry by entry.
+        Return None if the list of this name and address family is empty or must be evaluated entry by entry.
         """
         entries = self._in_order(name, family)
         if not entries or not all(entry.permit for entry, _ in entries):

@@ -29,7 +29,7 @@ TRACEROUTE = (33434, 33523)
 ONE_HOP = 255
 """The TTL or hop limit of a packet that no router has forwarded.
 
-BFD (RFC 5881, section 5) and neighbor discovery (RFC 4861, section 6.1) require it.
+BFD (RFC 5881, section 5) and neighbor discovery (RFC 4861, section 6.1) require this value.
 """
 
 DISCOVERY = (133, 135, 136)
@@ -65,7 +65,7 @@ TCP services such as TACACS+ need no entry, because every TCP reply is accepted.
 class _Peers:
     """BGP or BFD peers of one address family, and the permitted sources of their packets.
 
-    ``bgp`` and ``bfd`` give the sessions that all of these peers have.
+    ``bgp`` is True if these peers have BGP sessions. ``bfd`` is the kind of their BFD sessions, or empty if they have none.
     """
 
     sources: Sources
@@ -108,7 +108,7 @@ def control_plane(
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
     """Yield ``prefixes`` as permitted sources, one ``Sources`` for each address family.
 
-    The name of each consists of ``name`` and the number of the family. ``interfaces`` are the permitted ingress interfaces.
+    Each ``Sources`` is called ``name``, followed by the number of its family. ``interfaces`` are the permitted ingress interfaces.
     """
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:

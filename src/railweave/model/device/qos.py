@@ -87,7 +87,7 @@ def qos_config(
 def _partition(buffers: Buffers, system: System) -> Buffers:
     """Return the packet-buffer partition for a system.
 
-    If ``egress`` is ``system`` and the system cannot divide the egress buffer, the egress fields get their default
+    If ``buffers.egress`` is ``system`` and the system cannot divide the egress buffer, the egress fields get their default
     values.
     """
     if buffers.egress != "system" or system.parts_egress:

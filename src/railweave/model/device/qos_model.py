@@ -137,8 +137,8 @@ class QosConfig:
     - ``default_class``: the class of every DSCP that no class lists.
     - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class
       apply.
-    - ``moved``: classes whose queue differs from the fabric file, as (class, queue in the fabric file, queue on the
-      system).
+    - ``moved``: the classes that have a different queue on the system than in the fabric file, as (class, queue in the fabric file,
+      queue on the system).
     - ``shared_buffer``: False if the platform has no partitions to set. ``buffers`` then holds the fabric file's
       values, which only other platforms use.
     - ``ipv6_classifiers``: False if the IPv4 classifier applies to packets of both families.

@@ -41,7 +41,7 @@ class _Same:
 
 
 def own_type(kind: type[T], given: BaseModel) -> T:
-    """Return ``given``, a section of the fabric file, as an object of ``kind``, a class of the device configuration with the same field names.
+    """Convert ``given``, a section of the fabric file, to ``kind``, the class of the device configuration that has the same field names.
 
     Fields that ``kind`` lacks are dropped.
     """

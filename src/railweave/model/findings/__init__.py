@@ -52,7 +52,7 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def summed(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, with all that differ only in ``where`` merged into one, whose ``where`` is a text such as ``leaf1 and 3 more``."""
+    """Return the findings, merging those that differ only in ``where``. A merged ``where`` is a text such as ``leaf1 and 3 more``."""
     groups: dict[Finding, list[str]] = {}
     for finding in findings:
         groups.setdefault(replace(finding, where=""), []).append(finding.where)

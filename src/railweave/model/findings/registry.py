@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """A fault that a check found: its place, its description, and values that replace the values of the rule.
+    """A fault that a check found: its place, its description, and values that replace those of the rule.
 
     ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's value
     applies.
@@ -182,7 +182,7 @@ def rules_of(package: str) -> dict[str, Rule]:
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
     """Return the findings that the checks of a package report on a device's configuration, without duplicates.
 
-    ``read`` is the configuration, as the package's reader returns it. ``device`` and ``file`` name the file in the findings.
+    ``read`` is the configuration, as the package's reader returns it. Findings without a place get ``device`` and ``file``.
     """
     file = f"devices/{device}/{file}"
     return list(

@@ -29,8 +29,8 @@ the other files.
 def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int | None = MOST_VALIDATED) -> list[Item]:
     """Return the items to validate, in their original order: all, or a sample of ``most``. If ``most`` is None, return all.
 
-    A sample has one item of each structure, even if these are more than ``most``, and items spread evenly over the others.
-    ``shape`` returns an item's structure without names and numbers.
+    A sample has one item of each structure, even if there are more structures than ``most``. The rest of the sample is spread evenly over
+    the remaining items. ``shape`` returns an item's structure without names and numbers.
     """
     if most is None or len(items) <= most:
         return list(items)

@@ -38,7 +38,7 @@ class FieldBits(Model):
 
 
 def _check_one_way(pool: Addressing | SecondFamily) -> None:
-    """Raise ``WrongValueError`` if ``pool`` sets ``server_prefix`` and ``bits``, or contradicting ``prefix_length``."""
+    """Raise ``WrongValueError`` if ``pool.server_prefix`` comes with ``bits`` or a different ``prefix_length``."""
     if pool.server_prefix is None:
         return
     if pool.bits is not None:

@@ -1,6 +1,6 @@
 """The load-balancing section of the fabric file.
 
-The defaults for dynamic load balancing are those of the switches (EVPN test report, "DLB values (default)"). Its
+The defaults for dynamic load balancing are the switches' own (EVPN test report, "DLB values (default)"). The report's
 "egress-quantization min 10 … min 90" means min 10, max 90 (facts/errata-and-limits.md).
 """
 

@@ -86,7 +86,7 @@ class Lock:
         return Lock({pool: slots for pool, slots in kept.items() if slots})
 
     def unused(self) -> list[str]:
-        """Return names with a number (slot) in a pool of the current design that the design did not request."""
+        """Return names that have a slot in a pool of the current design but were not requested by it."""
         names = {
             name.partition(" (moved from ")[0]: None
             for pool in self.used

@@ -342,7 +342,7 @@ class Qos(Model):
         return self
 
     def _written(self, name: str) -> set[str]:
-        """Return the names of a class's fields that differ from the default class."""
+        """Return the names of fields in which a class differs from its default."""
         usual = DEFAULT_CLASSES.get(name, {})
         return {
             key for key in self.classes[name].model_fields_set if getattr(self.classes[name], key) != usual.get(key)

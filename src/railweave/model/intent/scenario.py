@@ -248,7 +248,7 @@ class Background(Model):
 
 
 class RunOverrides(Model):
-    """The values that a run uses in place of those in the fabric file and the defaults."""
+    """The values that a run uses in place of the fabric file's values and the defaults."""
 
     lb: str | None = Field(
         default=None, description="load balancing of the switches: MODE[:knob=value,…], as in `--lb`"

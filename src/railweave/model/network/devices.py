@@ -337,7 +337,11 @@ class Segment:
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
-        """The values that identify the segment among all segments: fabric, stripe or leaf, rail, tenant, and NIC or network."""
+        """The values that identify the segment among all segments: fabric, stripe, rail, tenant, and the NIC, which is empty in a VLAN.
+
+        A segment of a tenant's layer-2 network has the leaf in place of the stripe, 0 in place of the rail, and the network in place of the
+        NIC.
+        """
         if self.network:
             return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)

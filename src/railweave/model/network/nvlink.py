@@ -1,8 +1,8 @@
 """NVLink domains: servers whose GPUs NVLink joins, such as the compute trays of a rack.
 
 Domains are computed from the server models and the rack positions of a whole network; ``design.json`` does not contain
-them. A server that ``status:`` marks as absent keeps its place. So its domain gets smaller, and no other server changes
-its domain.
+them. A server that ``status:`` marks as absent keeps its place in its domain. So the domain gets smaller, and no other
+server moves to a different domain.
 """
 
 from __future__ import annotations

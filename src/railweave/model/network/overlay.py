@@ -84,8 +84,8 @@ class EdgePort:
 class ExternalRouter:
     """A router outside the fabric.
 
-    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise``, and more specific
-    prefixes inside them.
+    The fabric accepts exactly the prefixes in ``accept`` from the router. To the router, the fabric advertises the prefixes in
+    ``advertise``, and more specific prefixes inside them.
     """
 
     name: str

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def present(network: Network) -> Network:
     """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same object.
 
-    A NIC is removed if its cable or its leaf is absent, and a server if all its NICs are. Names, numbers and addresses
-    stay the same.
+    A NIC is removed if its cable or its leaf is absent. A server is also removed if it has no NIC left. Names, numbers and addresses stay
+    the same.
     """
     gone = network.absent
     if not gone:
@@ -49,7 +49,7 @@ def reachable(network: Network) -> Network:
     """Return the network with the status ``draining`` in place of ``drained``. If nothing is drained, return the same object.
 
     Devices with the status ``draining`` are present, and their configuration diverts traffic. A change of the running
-    network uses this form of the network, because the change also affects drained devices.
+    network uses the result, because the change also affects drained devices.
     """
     if not network.drained:
         return network

@@ -150,7 +150,7 @@ def read_capture(folder: Path) -> Capture:
 
 
 def is_collected(folder: Path) -> bool:
-    """Return True if ``railweave collect`` wrote this folder. It may then replace the folder."""
+    """Return True if ``railweave collect`` wrote this folder. Then ``railweave collect`` may replace the folder."""
     try:
         return bool(_meta(folder / META).devices)
     except InputError:

@@ -1,12 +1,12 @@
 """Field maps: texts that state where the answer of a device contains the fields of a state object such as ``BgpSession``.
 
-The answer is JSON or XML; a row is the part of it that describes one object. A field map has one word for each field.
+The answer is JSON or XML. The part of the answer that describes one object is called a row. A field map has one word for each field.
 ``field=place`` gives the field and its place in the row; ``field`` without a place means a place of the same name. A
 place has these forms:
 
 - ``a/b``: the value under ``b`` in the value under ``a``. ``.`` is the row itself.
 - ``$0``, ``$1`` …: the keys on the path to the row (see ``rows``).
-- ``a|b``: the first of two places that the answer contains. ``a||b``: the first that can be read.
+- ``a|b``: ``a`` if the row contains it, else ``b``. ``a||b``: ``a`` if its value can be read, else ``b``.
 - ``:reader`` at the end: the name of the reader (in ``READERS``, or a function given with the map). Without it, the
   type of the field selects the reader.
 
@@ -220,9 +220,10 @@ def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
 
 
 def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
-    """Return a function that reads an answer and returns one state object for each row at ``path`` (see ``rows``), by key.
+    """Return a function that reads an answer and returns a dict with one state object for each row at ``path`` (see ``rows``).
 
-    ``fields`` reads a row. ``key`` names the field of the object that is its key, or a key on the path to the row (``$0``).
+    ``fields`` reads a row. ``key`` says what the key of an object in the dict is: the name of a field of the object, or ``$0`` and so on
+    for a key on the path to the row.
     """
 
     def read(answer: Value) -> dict[str, T]:

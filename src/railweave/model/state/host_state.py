@@ -116,7 +116,7 @@ class HostRoute:
     - ``via``: the gateway. Empty for a destination on the link.
     - ``kind``: the kernel's type of the route, such as ``unicast``.
     - ``rest``: further arguments in the notation of ``ip``, such as ``src``.
-    - ``opaque``: the names of the route's attributes that the notation of ``ip`` cannot express here.
+    - ``opaque``: the names of attributes that ``ip route`` shows but cannot set.
     """
 
     table: int | None = None

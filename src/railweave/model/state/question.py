@@ -17,7 +17,7 @@ PROTOCOLS: tuple[Protocol, ...] = ("ssh", "netconf", "eapi", "restconf")
 CONFIGURATION = "configuration"
 """The name of the question for the running configuration. With a suffix ``-PART``, the question asks for a section of it."""
 DEFAULT_VRF = "default"
-"""The name of the routing table outside all VRFs. It is the same for all systems, whatever a system itself calls the table."""
+"""railweave's name for the routing table outside all VRFs, on every system. The system itself may use a different name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """True for metrics of queues and priorities: their series that are always zero are left out, because most queues are unused."""
+        """True for metrics of queues and priorities. Most queues are unused, so a series of such a metric is left out if it is always zero."""
         return self.index in {"queue", "priority"}
 
 
@@ -114,9 +114,9 @@ PORTS_BY_SNMP = (
     Column("1.3.6.1.2.1.2.2.1.19", "out_discards", "IF-MIB"),
     Column("1.3.6.1.2.1.2.2.1.20", "out_errors", "IF-MIB"),
 )
-"""The port values that every system offers by SNMP (RFC 2863: `ifOperStatus`, `ifHCInOctets` …).
+"""The values of ports that every system offers by SNMP (RFC 2863: `ifOperStatus`, `ifHCInOctets` …).
 
-They serve systems without streaming.
+railweave reads them from systems without streaming telemetry.
 """
 
 

@@ -45,7 +45,7 @@ class Nvidia(Vendor):
         return script("nvidia", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN as the congestion control in the simulator, with the limit on notification packets applied per port.
+        """Return DCQCN as the congestion control in the simulator. The limit on notification packets applies to a port as a whole.
 
         The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port".
         """

@@ -48,8 +48,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its number, counted from 1, and what its prefix states about the process that printed it.
+    """A line, and the facts about its process that its prefix states.
 
+    - ``number``: the line number, from 1.
     - ``host``: the server; empty if unknown.
     - ``rank``: the rank in the job, or None.
     - ``source``: a name of the process, equal for all of its lines; empty if the prefix does not distinguish processes.
@@ -130,10 +131,13 @@ _RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
 _LABEL = re.compile(r"(?=[\w.-]*\d)([A-Za-z][\w.-]{0,60}):(?: |$)|\[(\d{1,7})\](?: |$)")
 _SAMPLE = 20_000
-"""The number of lines from which prefixes are learned. After these, only lines with ``# nThread`` are used."""
+"""The number of lines at the start of a file from which prefixes are learned. Of later lines, only those with ``# nThread`` are used."""
 _LONGEST_PREFIX = 160
 _ELEMENTS = 6
-"""The largest number of elements in a prefix. A log collector, a scheduler, a launcher and a framework may each add one, with a time."""
+"""The largest number of elements in a prefix.
+
+A log collector, a scheduler, a launcher and a framework may each add an element, and some of them add a time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +361,8 @@ def _hosted(
 ) -> Iterator[Line]:
     """Yield the lines with their hosts. The host comes from NCCL's own lines, or else from the prefix, or else from the table of ranks.
 
-    If the process's table of ranks lacks the host in the prefix, that host is the launcher's, and the table's only host is used.
+    The table of ranks of a process may not contain the host in the prefix. Then the launcher ran on that host, and the table's host is
+    used if there is only one.
 
     ``hosts`` and ``tables`` hold the hosts that NCCL's lines and the tables of ranks name, by process (``source``). ``by_rank``
     holds the hosts in the tables by rank.
@@ -376,7 +381,8 @@ def _hosted(
 def sources_of(lines: Sequence[Line], begins: re.Pattern[str]) -> list[list[Line]]:
     """Return the lines of each process as a separate list, if lines of at least two processes match ``begins``.
 
-    Otherwise, return all lines as one list. Lines of processes without a matching line stay with the first process.
+    Otherwise, return a list with one list of all lines. Lines of processes without a matching line are added to the list of the first
+    process that has one.
     """
     sources = list(dict.fromkeys(line.source for line in lines if line.source and begins.search(line.text)))
     if len(sources) < 2:

@@ -245,7 +245,7 @@ def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
 
 
 def _gpu_links(case: Case) -> Iterator[FindingPlace]:
-    """Yield the warnings in a log (``case``) about links between GPUs. For a log of RCCL, the reason and the fix are about AMD's GPUs."""
+    """Yield the warnings in a log (``case``) about links between GPUs. For a log of RCCL, the finding's reason and fix are for AMD's GPUs."""
     logs = case.job or ((case.log,) if case.log else ())
     rccl = any(log.library == "RCCL" for log in logs)
     for place in case.reported("run-nvlink"):

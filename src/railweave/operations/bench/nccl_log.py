@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
 PROTOCOLS = ("LL", "LL128", "Simple")
-"""The names of NCCL's protocols. Up to version 2.23, NCCL prints their indexes in this tuple (nccl_common.h)."""
+"""The names of NCCL's protocols. Up to version 2.23, NCCL prints a protocol's index in this tuple instead of its name (nccl_common.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +220,8 @@ class FailedCompletion:
     - ``status``: the number of ``enum ibv_wc_status``; 12 means that no retry was answered. None if the message has no
       readable status. The OFI plugin reports an error number instead (``error``).
     - ``error``: the error number (``errno.h``) of the OFI plugin.
-    - ``vendor_error``: the code of the RDMA device, or of the libfabric provider for the OFI plugin; ``text``: its
-      message.
+    - ``vendor_error``: the error code of the RDMA device or, with the OFI plugin, of the libfabric provider.
+    - ``text``: the message of the libfabric provider; empty without the OFI plugin.
     - ``local_gid``, ``remote_gid``: the GIDs as IP addresses; empty if the message has none.
     """
 
@@ -260,7 +260,7 @@ class FailedCall:
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """A warning, or another message that is kept as text."""
+    """A message that is kept as text, for example a warning."""
 
     line: int
     host: str
@@ -289,7 +289,7 @@ class NicSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The distance of a GPU from a NIC, as NCCL prints it (``path``): a number, and how it compares with NCCL's limit.
+    """The distance of a GPU from a NIC. ``path`` is NCCL's text: a number, and its comparison with NCCL's limit.
 
     ``gdr`` is True if NCCL uses GPUDirect RDMA.
     """
@@ -405,9 +405,11 @@ class NcclLog:
         return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:
-        """Return the ranks of a channel's ring in order, starting at rank 0; empty if the log does not have the whole ring.
+        """Return the ranks of a channel's ring in order, starting at rank 0.
 
-        If no line has the whole ring, the order is derived from the neighbors of each rank.
+        If no single line lists the ring, the order is derived from the lines that name the neighbors of one rank each. The result is empty
+        if
+        these lines do not close the ring.
         """
         for number, ranks in self.rings:
             if number == channel and ranks:

@@ -60,7 +60,7 @@ class Parts:
     """The ranks that a process reported as its own, by (host, process number, GPU)."""
 
     def rank(self, seen: RankSeen) -> None:
-        """Store ``seen``, a rank of a communicator, merged with what earlier lines reported about the same rank."""
+        """Store ``seen``, a rank of a communicator. If earlier lines reported the same rank, store both merged."""
         key = seen.host, seen.communicator, seen.rank
         had = self.ranks.get(key)
         self.ranks[key] = (

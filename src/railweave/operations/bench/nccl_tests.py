@@ -46,14 +46,14 @@ _PROGRAM = re.compile(
 _FILE = re.compile(r"(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + r")", re.IGNORECASE)
 
 _ENOUGH_DIGITS = 0.5
-"""The smallest sum of algorithm bandwidths, in GB/s, from which the factor of the bus bandwidth can be computed.
+"""The smallest sum of algorithm bandwidths, in GB/s, that suffices to compute the factor of the bus bandwidth.
 
-With less, the two decimals that the tests print are too few.
+The tests print two decimals, which are too few below this sum.
 """
 _NEAR = 0.05
 """The largest relative deviation of a computed bus-bandwidth factor from the factor of an operation.
 
-The factors of the two operations differ by 2, so they are not confused.
+The factor of an all-reduce is twice that of a reduce-scatter, so they are not confused.
 """
 
 KEPT = re.compile(
@@ -129,10 +129,10 @@ def kept(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlaceTimes:
-    """The in-place or the out-of-place times of a row. None means that the test did not measure or print a time.
+    """The in-place or the out-of-place results of a row. None means that the test did not measure or print a result.
 
-    - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12, this
-      column held ``largest_error``.
+    - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12, the tests print
+      ``largest_error`` instead.
     - ``event_us``: the time measured with HIP events.
     - ``fastest_us``, ``slowest_us`` and ``p99_us`` come from the option ``-I``; ``variation_percent`` is the deviation
       divided by the mean.
@@ -237,7 +237,7 @@ _KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experi
 
 
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
-    """Return a list with the run in a JSON file. Never raises an error; ``notes`` collects what cannot be read.
+    """Return a list that contains the run in a JSON file. Never raises an error; ``notes`` collects what cannot be read.
 
     If the text is not JSON, for example because the test was killed, add a note and return an empty list.
     """

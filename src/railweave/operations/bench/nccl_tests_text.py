@@ -198,7 +198,7 @@ class _Run:
 
     @property
     def began_to_measure(self) -> bool:
-        """True if a table of the run has begun. The next header then belongs to a new run."""
+        """True if a table of the run has begun. A line that names a version, a test program or settings then begins a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
     @property
@@ -299,7 +299,7 @@ def _heads(text: str) -> bool:
 
 
 def _of_another(run: _Run, text: str) -> bool:
-    """Return True if a line belongs to the table of a new run, although no preamble has begun a new run.
+    """Return True if a line belongs to the table of a new run, although no line with a version, a test program or settings has begun that run.
 
     Such a line is a second header, or a row after the end of the previous run.
     """
@@ -309,7 +309,7 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Add a line to a run, and return True if the line belongs to the run.
+    """Return True if a line belongs to a run. If so, store the line's content in ``run``.
 
     ``text`` is the line's text without trailing blanks, and ``above`` is the text of the previous line. ``notes`` collects rows that
     cannot be read.
@@ -353,7 +353,7 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
-    """Add a line that begins with ``#`` to a run, and return True if the line is a known header, setting, rank or summary.
+    """Return True if a line that begins with ``#`` is a header, a setting, a rank or a part of the summary. If so, store its content in ``run``.
 
     ``line`` is the number of the line, ``above`` is the text of the previous line, and ``notes`` collects values that cannot be read.
     """

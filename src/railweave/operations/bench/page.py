@@ -206,7 +206,7 @@ def bench_html(report: StoreReport) -> str:
 
 
 def _data(report: StoreReport) -> dict[str, Any]:
-    """Return the report as JSON data. Of each comparison, it has at most ``MOST_DATA`` bad rows.
+    """Return the report as JSON data. Each comparison has at most ``MOST_DATA`` bad rows, and no good rows.
 
     Good rows are left out, because there may be thousands of them.
     """

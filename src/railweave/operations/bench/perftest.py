@@ -31,7 +31,7 @@ class PerftestRow:
 
     - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
     - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.
-    - Latencies are half a round trip. For reads and atomics, they are a whole round trip.
+    - Latencies of reads and atomics are a whole round trip. All other latencies are half a round trip.
     - ``half``: if set, the row has the results of one end only, and is not a result of the whole test.
     """
 
@@ -122,12 +122,12 @@ class Perftest:
     notes: tuple[Note, ...] = ()
 
     def setting(self, *names: str) -> str:
-        """Return the text of the first of the settings ``names`` that the header contains; empty if the header contains none."""
+        """Return the text of a setting: the first of ``names`` that the header contains. If it contains none of them, the text is empty."""
         settings = dict(self.settings)
         return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
-        """Return the number at the beginning of the first of the settings ``names`` that the header contains, or None if there is no number.
+        """Return the number with which a setting begins, or None. The setting is the first of ``names`` that the header contains.
 
         For example, ``4096[B]`` gives 4096.
         """
@@ -206,10 +206,10 @@ _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "r
 
 @dataclass
 class _Document:
-    """The contents of one test in a JSON file, each as (line, name, text).
+    """The contents of one test in a JSON file, each value as (line, name, text).
 
-    ``settings`` holds the object ``test_info``. ``results`` holds the objects with results, by the object's name. Pairs
-    outside all objects are treated as results.
+    ``settings`` holds the object ``test_info``. ``results`` holds the objects with results, by the object's name. Known results outside
+    all objects are treated as part of the object ``results``.
     """
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
@@ -320,7 +320,7 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
 def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
     """Convert the bandwidths in ``values`` to 10^9 bit/s.
 
-    ``gbits`` is True if they already have this unit, and False if they are in 2^20 byte/s. If ``gbits`` is None, the unit is
+    ``gbits`` is True if they are already in 10^9 bit/s, and False if they are in 2^20 byte/s. If ``gbits`` is None, the unit is
     derived from the message rate. Without a message rate, the bandwidths become None, and a note is added.
     """
     bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")

@@ -158,7 +158,8 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
     """Begin a table in the last test of ``tests``, at the header ``line``.
 
     If this test has a table already, the new table has the results of one of the two ends, or belongs to a different
-    test. Its rows are never added to those of the first table. Rows that are removed are added to ``notes``.
+    test. The rows of the two tables are never mixed. If two tests ran at the same time, the rows of both are removed, with a note in
+    ``notes``.
     """
     if not tests:
         tests.append(_Test(line.number))

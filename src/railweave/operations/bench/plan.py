@@ -96,7 +96,7 @@ class PlannedRun:
     - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
     - ``predictions``: the expected results, each with its band (the expected range); empty without a prediction.
-    - ``tolerance``: the fraction (such as 0.05) by which a number may be below its band without being a finding.
+    - ``tolerance``: a fraction such as 0.05. A measured result may be lower than its band by this fraction without a finding.
     - ``links``: the links that the packets use in both directions, if the path is pinned.
     - ``needs``: the state of switches or NICs that the run needs and cannot set itself; empty if the design is sufficient.
     """
@@ -210,10 +210,10 @@ class RunRequest:
     """A run that a suite requests, before anything is predicted.
 
     - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: the values for the fields of ``PlannedRun``.
-    - ``alike``: a key that is equal for runs with the same expected result. Such runs share a prediction.
+    - ``alike``: a value that is equal for runs with the same expected result. Such runs share a prediction.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
       duration.
-    - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.
+    - ``places``: for perftest, (index of the client's address on the client's NIC, index of the server's address on its NIC).
     - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
     - ``slope``: True to predict also the bandwidth from the slope of time over message size.
     """

@@ -44,7 +44,7 @@ _KNOWN = {
     *("rankspernode", "gpusperrank", "size", "type", "redop", "inplace"),
     *("time", "algbw", "busbw", "wrong", "#wrong"),
 }
-"""The fields of rccl-tests' records that this reader interprets. All other fields are stored with the row, and distinguish rows."""
+"""The fields of rccl-tests' records that this reader interprets. All other fields of a record are stored as labels of its result."""
 
 
 def is_reporter_head(heads: Sequence[str]) -> bool:
@@ -202,10 +202,9 @@ class ParsedText:
 
 
 def read(text: str, file: str, *, gbits: bool | None = None, operation: str = "") -> ParsedText:
-    """Read all results in a text. Never raises an error. ``file`` is the name of the source in notes.
+    """Read all results in a text. Never raises an error. ``file`` is the name of the text's file or other source, for notes.
 
     ``operation`` is the operation of nccl-tests runs whose output does not name it.
-
     ``gbits`` is True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show this. If
     ``gbits`` is None, the unit is derived from the message rate.
     """

@@ -33,7 +33,7 @@ QUANTITIES = {
     "msg_rate_mpps": ("message_rate_mpps", 1.0),
     "message_rate_mpps": ("message_rate_mpps", 1.0),
 }
-"""By column name in lower case, the quantity and the factor that converts to its unit. These names contain the unit.
+"""By column name in lower case, the quantity and the factor that converts to its unit. The column names contain the unit.
 
 The columns algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests.
 """
@@ -60,11 +60,11 @@ KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A number in a table, or in the output of a tool.
+    """A measured number from a table, or from the output of a tool.
 
-    - ``line``: the number of its line.
+    - ``line``: the number of the line that has the measured number.
     - ``place``: ``in-place``, ``out-of-place``, or the text of the table's column ``place``; empty if there is none.
-    - ``labels``: the other columns of its row, as (name, text).
+    - ``labels``: (column name, text) for each other column in the row of the measured number.
     """
 
     line: int

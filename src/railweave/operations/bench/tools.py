@@ -294,7 +294,7 @@ _TB_PRESETS = tuple(
 )
 """The presets of TransferBench, each with the pattern of the first line of its results.
 
-The last pattern, with an empty preset, begins a summary that repeats numbers of the table before it.
+The last pattern has an empty preset. It matches the first line of a summary, which repeats numbers of the table before it.
 """
 _TB_SIZE = re.compile(
     r"(?:Copying |\[|\(|at least |  )(\d{1,18}) bytes|Bytes (?:Per Direction[ ,]|to transfer: )(\d{1,18})"

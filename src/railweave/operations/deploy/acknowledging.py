@@ -41,7 +41,7 @@ SUBJECTS = (HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES)
 ``cables`` are cables to switches, and ``server-cables`` are cables to servers.
 """
 _FIELDS = {MODELS: "models", SERIAL: "serial-numbers"}
-"""By compared property, the name under which an operating system states why it does not report the model or the serial number."""
+"""By compared property, its key in the table in which an operating system gives reasons for values that it does not report."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,10 @@ class Difference(JsonObject):
 
 @dataclass(frozen=True)
 class Unseen(JsonObject):
-    """A part of a device that could not be compared: its name, for example the cable of a port, and the reason why."""
+    """A part of a device, such as the cable of a port, that could not be compared with the design.
+
+    ``subject`` is the compared property, such as ``cables``. ``what`` is the name of the part, and ``why`` the reason.
+    """
 
     subject: str
     what: str
@@ -67,7 +70,7 @@ class Unseen(JsonObject):
 
 @dataclass(frozen=True)
 class ComparedDevice(JsonObject):
-    """A device, compared with the design and the inventory. A subject is a compared property, such as its model or its cables.
+    """The result of comparing a device with the design and the inventory. A subject is a compared property, such as its model or its cables.
 
     - ``serial``: the serial number that the device reports; empty if it reports none.
     - ``right``: by subject, the number of matches (for example, of correct cables).
@@ -143,7 +146,7 @@ def acknowledge(fabric: RunningFabric, names: Sequence[str], allow_unseen: Seque
 
 
 def acknowledged(fabric: Path, network: Network) -> frozenset[str]:
-    """Return the switches that were acknowledged with their present serial number in the inventory."""
+    """Return the switches that are acknowledged in the journal with the serial number that the inventory has for them now."""
     with journal.opened(fabric) as rows:
         serials = {each.device: each.serial for each in rows.acknowledgements()}
     return frozenset(switch.name for switch in network.switches if serials.get(switch.name) == switch.serial)
@@ -199,9 +202,10 @@ class _Comparison:
         return ComparedDevice(name, serial, right, tuple(differences), tuple(unseen))
 
     def _identity(self, name: str, state: DeviceState) -> Iterator[str | Difference | Unseen]:
-        """Yield one result each for host name, model and serial number: the name of the property if it matches.
+        """Yield three results: for the host name, the model and the serial number of a device.
 
-        If it does not match or the device does not report it, the result is a ``Difference`` or an ``Unseen``.
+        A result is the name of the property if the property matches. Otherwise it is a ``Difference``, or an ``Unseen`` if the device does
+        not report the property.
         """
         designed, identity = self._network.switch(name), state.identity
         host_name, model, serial = (
@@ -281,11 +285,11 @@ class _Comparison:
                 yield Unseen(subject, f"{port.name} to {_far(port)}", self._dark(port))
 
     def _place_of(self, ports_here: Collection[End], elsewhere: Mapping[End, End], right: Collection[End]) -> str:
-        """Return the switch in whose place this switch was probably installed; empty if there is none.
+        """Return the other switch whose place the compared switch probably took by mistake; empty if there is none.
 
-        - ``ports_here``: the switch's ports that should have a cable.
+        - ``ports_here``: the ports of the compared switch that should have a cable.
         - ``elsewhere``: by port, the far end that LLDP shows, if it is not the designed one.
-        - ``right``: the ports whose cables match the design. If any does, the result is empty.
+        - ``right``: the ports whose cables match the design. If any port's cable does, the result is empty.
         """
         if len(elsewhere) < 2 or right or not elsewhere.keys() <= set(ports_here):
             return ""

@@ -141,7 +141,7 @@ def change_request(
 
 
 DRY_RUN_LABEL = "railweave-_dry-run-{number}-{digest}"
-"""The label of the revision for a dry run. If it is killed, ``resume`` must not carry out its plan."""
+"""The label of a dry run's revision. By this label, ``resume`` recognizes a dry run that was killed, and does not apply its plan."""
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
 """The label of the revision for one turn of a campaign: the faults that are injected together.
 
@@ -156,7 +156,7 @@ class ApplySettings:
     - ``confirm_within``: seconds that a device waits for its confirmation before it reverts.
     - ``settle``: seconds that the network may take to converge.
     - ``say``: a function that receives progress lines.
-    - ``wait_for``: a function that is called before a wave in which servers change or lose NICs.
+    - ``wait_for``: a function that is called before each wave that affects servers (``Wave.servers``).
     - ``idle_limit``: the traffic limit below which a port counts as idle after a drain.
     - ``upgrade_timeouts``: the time limits of an upgrade.
     - ``shift``: a function that drains switches for an upgrade, or returns them to service if its second argument is
@@ -242,9 +242,9 @@ def apply(
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
     """Complete the newest interrupted revision and return it. If ``back`` is True, only end its unfinished wave (``recovery.unfinished``).
 
-    ``how`` has the settings, such as timers, and ``secrets`` the values of secrets by name. A wave is the devices that are changed
-    together. A campaign's faults and a trial are always rolled back. Raises ``InputError`` if no revision was interrupted, and
-    ``StoppedError`` if a wave fails.
+    A wave is the devices that are changed together. ``how`` has the settings, such as timers, and ``secrets`` the values of secrets by
+    name. If the revision is a turn of a campaign or a trial, it is always rolled back. Raises ``InputError`` if no revision was
+    interrupted, and ``StoppedError`` if a wave fails.
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -432,7 +432,10 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettin
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """Restore the file that a plan changes, if the rollout was rolled back (``back``) and no device has confirmed its change."""
+    """Restore the file that a plan changes (the fabric file or the inventory), if the plan's rollout was rolled back.
+
+    ``back`` is True after a rollback. The file is not restored if a device has confirmed its change.
+    """
     change = change_of(rollout.plan)
     kept = any(step.verb == "confirm" for step in rows.steps(rollout.revision))
     if change is not None and back and not kept:

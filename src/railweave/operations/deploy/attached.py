@@ -55,12 +55,12 @@ Attached = dict[tuple[str, str], FarEnd]
 
 @dataclass(frozen=True)
 class LostPort(JsonObject):
-    """A port that a plan permanently leaves without its use, so that the device at its far end is cut off.
+    """A switch port that a plan takes out of use, so that the device at the port's far end loses its connection.
 
     - ``kind``: the kind of the port. ``session``: a BGP session without a port; ``port`` is then the neighbor's address.
     - ``attached``: the name of the far end. If neither the configuration nor the design names it, the names of all NICs that it can be.
     - ``certain``: False if ``attached`` only lists possible NICs.
-    - ``loses``: the uses that the port no longer has, such as ``VLAN 2``.
+    - ``loses``: the uses that the port loses by the plan, such as ``VLAN 2``.
     - ``later``: the switch and port that the far end has in the design; empty if the design has no such cable.
     """
 
@@ -120,7 +120,7 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
 
 
 def designed_ends(network: Network) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the device and port at the other end of each cable of the design, by the device and port at one end."""
+    """Return both directions of each cable of the design: by (device, port) of one end, the (device, port) of the other end."""
     return {
         (near.device, near.port): (far.device, far.port)
         for cable in network.cables
@@ -213,9 +213,9 @@ def lost_attachments(
 def _gone(
     port: Interface, was: Sequence[str], will: Sequence[str], before: DeviceConfig, after: DeviceConfig
 ) -> Iterator[str]:
-    """Yield the uses (such as ``VLAN 2``) that a port permanently loses.
+    """Yield the uses (such as ``VLAN 2``) that a port loses by a plan.
 
-    ``was`` and ``will`` are its uses before and after the plan. A VLAN or VRF that is replaced by another VLAN or VRF is
+    ``was`` and ``will`` are the port's uses before and after the plan. A VLAN or VRF that is replaced by another VLAN or VRF is
     not lost; the effects on routes and tenants are shown elsewhere in the plan.
     """
     if not will:
@@ -337,7 +337,10 @@ def _with_links(
 
 
 def lines(ports: Sequence[LostPort]) -> Iterator[str]:
-    """Yield sentences that list the lost ports, for example ``LOST for good: 2 links: …``: one for each kind of far end."""
+    """Yield sentences that list the lost ports, such as ``LOST for good: 2 links: …``. Each sentence is about one kind of far end.
+
+    Ports whose far end has a port in the design are in separate sentences, because they are lost only until recabled.
+    """
     for recabled in (True, False):
         when = "until recabled" if recabled else "for good"
         some = [port for port in ports if bool(port.later) == recabled]

@@ -199,11 +199,11 @@ def partial_change(
 ) -> DeviceChange:
     """Return the change that applies only the difference between two designs to a device. Its other differences from the design remain.
 
-    The change is refused if the device has a different text for a statement that changes. Raises ``SpecError`` for a text
-    that cannot be read.
+    The change is refused if part of it does not fit the device, for example if it replaces a value that the device does not have.
+    Raises ``SpecError`` for a text that cannot be read.
 
     - ``running``: the running texts by file.
-    - ``designs``: the texts of the former and of the wanted design, by file.
+    - ``designs``: (texts of the former design by file, texts of the wanted design by file).
     - ``own_statements``: a function that finds the device's own statements (see ``change``) in the texts after this change.
     """
     former, wanted = designs
@@ -227,7 +227,7 @@ def partial_change(
 
 
 def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
-    """Apply steps (each adds, removes, replaces or moves a statement) to ``nodes``, the statements of a device.
+    """Apply ``steps`` to ``nodes``, the statements of a device. Each step adds, removes, replaces or moves a statement.
 
     Return (new statements, texts of the steps that do not fit the device). A step whose result the device already has is skipped.
     A step does not fit, for example, if it replaces a value that the device does not have.
@@ -297,7 +297,7 @@ def _without_own(
 
     The operator or the system itself added these statements, and they have no effect on the design. ``running`` has the running
     texts by file, and ``old`` is the tree of ``file``. For a tree of a server's settings, the change is returned unmodified, because
-    each node states itself if it stays (``Node.stays``).
+    the field ``Node.stays`` already marks the settings to keep.
     """
     if any(node.stays for node in old.nodes):
         return change, []
@@ -349,7 +349,10 @@ def loses_only(change: DeviceChange) -> bool:
 
 
 def digest(nodes: Sequence[Node]) -> str:
-    """Return a digest of the statements ``nodes`` and of those below them. Their order matters only where a node is ``ordered``."""
+    """Return a digest of the statements ``nodes`` and of all statements below them.
+
+    The order of statements changes the digest only for statements whose field ``ordered`` is True.
+    """
     rows = [
         (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
         for node in nodes
@@ -380,7 +383,7 @@ def statements(change: Change) -> list[str]:
 
 
 def innermost(step: Step) -> list[str]:
-    """Return the leaf statements below a step's statement, each with its parent statements. The values of secrets are hidden."""
+    """Return the statements without children below a step's statement, each with its parents. The values of secrets are hidden."""
     if not step.node.children:
         return [statement(step, step.node)]
     above = (*step.above, step.node.name)

@@ -29,8 +29,8 @@ T = TypeVar("T")
 class Device:
     """A device whose configuration is being changed.
 
-    - ``change``: the change of the device in the plan, with references to secrets.
-    - ``given``: the same change with the values of secrets, and the configuration before the change.
+    - ``change``: the planned change of the device. It contains references to secrets.
+    - ``given``: the same change with the values of secrets filled in, and with the configuration before the change.
     - ``open_by``: a function that opens a session which may change the device.
     - ``attempts``: the largest number of attempts to reach the device.
     """

@@ -73,7 +73,7 @@ class DrainWait:
 
 @dataclass(frozen=True)
 class DrainTargets:
-    """The targets of a drain. ``patterns`` are lines of ``status:``; ``links`` are the links that then carry no traffic."""
+    """The targets of a drain. ``patterns`` has their lines for ``status:`` (fabric file), and ``links`` the links that then carry no traffic."""
 
     patterns: tuple[str, ...]
     links: frozenset[str]
@@ -137,7 +137,7 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
     """Return the ports at which to measure the traffic on some links, by switch.
 
-    For each link, one port is measured. The port is on the switch that has more of these links.
+    One end of each link is measured: the end at the switch that has more of these links.
     """
     cables = [cable for cable in network.cables if cable.name in links]
     count: dict[str, int] = {}

@@ -36,7 +36,10 @@ AGAIN_S = 1.0
 
 @dataclass
 class Check:
-    """The check of a network before and after each wave. ``settle_s`` is the number of seconds to wait for the network to converge."""
+    """The check of a network, made once before each wave and once after it.
+
+    ``settle_s`` is the number of seconds to wait for the network to converge.
+    """
 
     site: Site
     settle_s: float
@@ -132,7 +135,7 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Return configurations without the sessions that cannot come up before the other end is changed too.
+    """Return configurations without those BGP sessions that cannot come up while only one of their two ends has changed.
 
     A session is left out if only one end has it, if its ends do not accept each other's AS number or address, or if
     they have no address family in common.

@@ -59,11 +59,11 @@ CREATE TABLE IF NOT EXISTS acknowledged (
 
 @dataclass(frozen=True)
 class Revision:
-    """A revision: a single application of a plan. Times are seconds since 1970.
+    """A revision: the record of one application of a plan. Times are seconds since 1970.
 
-    - ``label``: its name on devices. ``digest``: that of the plan.
+    - ``label``: the revision's name on devices. ``digest``: the digest of the plan.
     - ``who``: the user, host and process. ``why``: the reason why the revision stopped.
-    - ``back_to``: the revision that it rolls back, or None.
+    - ``back_to``: the revision that this revision rolls back, or None.
     """
 
     number: int
@@ -81,7 +81,7 @@ class Revision:
 class Step:
     """A step of a revision on a device, such as a commit. ``verb`` is the kind of step.
 
-    ``ended`` is None if the step was interrupted. ``failed`` is the device's error, if any.
+    ``ended`` is None if the step was interrupted. ``failed`` is the error of the step on the device; None if it had no error.
     """
 
     wave: int

@@ -48,7 +48,7 @@ AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
 Configs = dict[str, "DeviceConfig"]
 Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
-"""The VRF of each NIC that is in a VRF, by server and NIC."""
+"""The VRF of each NIC that is in a VRF: by server, then by NIC."""
 
 
 class PlanConfigs:
@@ -89,7 +89,7 @@ class PlanConfigs:
 
     @cached_property
     def _designed_ends(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """The device and port at the other end of each cable of the design, by the device and port at one end."""
+        """Both directions of each cable of the design: by (device, port) of one end, the (device, port) of the other end."""
         return designed_ends(self.network)
 
     @cached_property
@@ -116,7 +116,10 @@ class PlanConfigs:
         return [group for group in groups if len(group) > 1]
 
     def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
-        """Return the wave. Refuse it if one of its switches is new (it runs no routing yet) and is not in ``acknowledged``."""
+        """Return the wave. If one of its switches is new and not in ``acknowledged``, the returned wave is refused.
+
+        A new switch runs no routing yet.
+        """
         refused = [
             f"{name} runs no routing yet, as after its first boot, and was not acknowledged: `railweave deploy "
             f"acknowledge FABRIC {name}` compares its model, serial number and cables with the design"
@@ -185,7 +188,7 @@ class PlanConfigs:
         return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return, by tenant, those leaves of ``devices`` on whose ports a NIC leaves or joins the tenant."""
+        """Return, by tenant, the leaves on whose ports a NIC leaves or joins the tenant. Only leaves in ``devices`` are included."""
         old, new = self._tenants
         leaves: dict[str, dict[str, None]] = {}
         for leaf, server, nic in self._places:
@@ -398,7 +401,7 @@ def _line(vrf: str, leaf: str, other: str, target: str) -> str:
 
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
-    """Return, by server and NIC, the VRF of each NIC that is in a VRF, according to the configuration of its leaf."""
+    """Return the VRF of each NIC that is in a VRF according to the configuration of its leaf: by server, then by NIC."""
     by_server: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
     for (leaf, port), far in attached(network, {name: configs[name] for name in ports}).items():
@@ -438,9 +441,9 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 
 
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return True if a server is in a VRF that it leaves and, at the same time, in a VRF that it joins.
+    """Return True if a server is between two tenants: in a VRF that it leaves and also in a VRF that it joins.
 
-    ``now``, ``old`` and ``new`` have the VRF of each of its NICs: now, before the plan and after the plan.
+    ``now``, ``old`` and ``new`` have the VRF of each NIC of the server: now, before the plan and after the plan.
     """
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
@@ -707,7 +710,7 @@ def _taken_by_hand(network: Network, config: DeviceConfig, running: DeviceConfig
 
 
 def _rendered(config: DeviceConfig) -> dict[str, str]:
-    """Return the designed texts of a device by file; empty if railweave does not change its system."""
+    """Return the designed texts of a device by file; empty if railweave cannot change devices with this operating system."""
     nos = system(config.nos)
     return nos.files(config) | nos.beneath(config) if nos.transaction else {}
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 ALL_HALVES = 64
-"""The largest number of switches of a network for which a wave is computed with every two of its devices half done.
+"""The largest number of switches of a network in which all pairs of a wave's devices are examined.
 
-Half done means that one of the two devices has changed and the other has not.
+For each pair, a state is computed in which one of the two devices has changed and the other has not.
 """
 _CUTS = {"unreachable"}
 """The ids of findings that are left out because a ``Cut`` already reports the fault."""
@@ -199,9 +199,9 @@ def _some(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class _Destination:
-    """A destination of traffic: the prefix of a gateway before the plan, and its prefix after the plan.
+    """A destination of traffic: a prefix of a gateway before the plan (``before``), and the prefix that takes its place (``after``).
 
-    If no gateway has the prefix, the two prefixes are equal.
+    Both are equal if the gateway keeps the prefix, or if no gateway has it.
     """
 
     before: str
@@ -213,9 +213,9 @@ class _Destination:
 
 
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
-    """Yield (prefix before the plan, destination to which it belongs) for each prefix of a device's gateways.
+    """Yield (prefix before the plan, destination that has this prefix) for each prefix of a device's gateways.
 
-    If a gateway loses prefixes and gets others in the configuration ``after``, each lost prefix is paired with a new prefix, in order.
+    If a gateway loses prefixes and gets new ones in the configuration ``after``, each lost prefix is paired with a new prefix, in order.
     Servers are then reached by either of the two. Any other prefix is paired with itself.
     """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
@@ -283,8 +283,8 @@ def stages(
 ) -> tuple[dict[str, DeviceConfig], ...]:
     """Return two intermediate steps from the configurations ``before`` to the configurations ``after``, each as configurations by switch.
 
-    After the first step, devices accept the route targets, prefixes and other values of both. After the second, they offer those of
-    ``after``, and still accept both (see ``STAGES``).
+    In both steps, devices accept the route targets, prefixes and other values of both configurations. In the first step they offer the
+    values of ``before``, and in the second step those of ``after`` (see ``STAGES``).
     """
     accepting = {name: _accepting(config, config, after[name]) for name, config in before.items()}
     offering = {name: _accepting(config, before[name], config) for name, config in after.items()}
@@ -348,7 +348,7 @@ def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
 
 
 def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
-    """Return ``qos`` with DSCPs added: each class also gets the DSCPs that it has, by its name, in ``old`` or ``new``.
+    """Return ``qos`` with DSCPs added: each class also gets the DSCPs of the class with the same name in ``old`` and in ``new``.
 
     A DSCP that already belongs to a different class in ``qos`` is not added.
     """
@@ -606,9 +606,9 @@ def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str
 
 
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
-    """Yield subsets of devices, in which only the devices of the subset have changed.
+    """Yield subsets of ``devices``. Each stands for a state in which only the devices of the subset have changed.
 
-    With ``everyone``, each two devices A and B are separated: one subset contains A and not B, and one contains B and not A.
+    With ``everyone``, every two devices A and B are separated: one subset contains A and not B, and one contains B and not A.
     Otherwise there are only two subsets, each with about half of the devices.
     """
     digits = (len(devices) - 1).bit_length() if devices else 0

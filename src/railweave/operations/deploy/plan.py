@@ -68,8 +68,9 @@ class Drain(JsonObject):
 
 @dataclass(frozen=True)
 class Upgrade(JsonObject):
-    """The upgrade in a plan. It installs ``image`` on the switches in the plan's waves, all of which run the operating system ``system``.
+    """The upgrade in a plan. It installs ``image`` on the switches in the plan's waves.
 
+    - ``system``: the operating system that all these switches run.
     - ``versions``: for each switch to upgrade, its release when the plan was made; empty if it is unknown.
     - ``drained``: the devices that were already drained; they stay drained.
     - ``force``: True to drain even if a drain would otherwise be refused.
@@ -107,7 +108,7 @@ class Replacement(JsonObject):
     """The replacement of hardware in a plan.
 
     - ``what``: the switch, server or ``SERVER:NIC`` that was replaced.
-    - ``file``: the path of the inventory; ``before``, ``after``: its texts.
+    - ``file``: the path of the inventory. ``before``, ``after``: the inventory's texts before and after the plan.
     - ``lines``: the consequences of the replacement; ``refused``: the reasons why the plan cannot be applied.
     """
 
@@ -138,7 +139,7 @@ class Replacement(JsonObject):
 def part(network: Network, word: str) -> tuple[str, str]:
     """Return (device, interface) for ``word``: a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
 
-    The interface is empty for a switch or server. Names are those of the inventory.
+    The interface is empty for a switch or server. Device and interface have the names that the inventory uses.
     """
     device, colon, interface = word.partition(":")
     if not colon and word in {node.name for node in (*network.switches, *network.servers)}:
@@ -153,8 +154,8 @@ def part(network: Network, word: str) -> tuple[str, str]:
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
     """Return the new cells of the inventory: by (device, interface), then by column.
 
-    ``word`` is the switch, server or ``SERVER:NIC`` that was replaced. Raises ``InputError`` if the serial number or MAC
-    address is not valid for it.
+    ``word`` is the switch, server or ``SERVER:NIC`` that was replaced. Raises ``InputError`` if the replaced part needs a serial number
+    or MAC address that is not given, or cannot have the given MAC address.
     """
     key = part(network, word)
     if mac and not key[1]:
@@ -204,15 +205,15 @@ FORM = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan.
+    """A plan: changes of a network's devices, ordered into waves. A plan is shown, saved, and applied unchanged.
 
     - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO
       8601).
     - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be applied.
     - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
     - ``back_to``: the revision that the plan rolls back; None for other plans.
-    - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
-    - ``upgrade``: the release that the plan installs, if it is an upgrade. Such a plan changes no configuration.
+    - ``drain``: the parts that the plan takes out of service or returns; None if the plan is neither a drain nor an undrain.
+    - ``upgrade``: the release that the plan installs, if the plan is an upgrade. Such a plan changes no configuration.
     - ``replacement``: the change of the inventory, if hardware was replaced.
     - ``trial``: the name of the trial, a change that is always rolled back (``operations.deploy.trial``); empty for
       other plans.
@@ -298,7 +299,7 @@ class Plan:
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
     def _in_order(self) -> list[tuple[int, DeviceChange]]:
-        """Return the devices that change, in the order of waves. Each has the number of its wave; 0 if the device is in no wave."""
+        """Return (number of its wave, change) for each device that changes, in the order of waves. The number is 0 if the device is in no wave."""
         waves = {name: number for number, wave in enumerate(self.waves, 1) for name in wave.devices}
         return sorted(((waves.get(name, 0), change) for name, change in self.changed.items()), key=lambda pair: pair[0])
 

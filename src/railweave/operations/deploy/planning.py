@@ -121,7 +121,7 @@ def plan_to_design(
     """Plan the changes that bring the devices of a running network to its design. If ``servers`` is True, servers are included.
 
     ``only`` has the devices to change (empty means all), and ``limits`` the limits of waves. ``device`` has switch models that
-    replace those of the file.
+    replace the models of the fabric file.
     """
     network = fabric.network(device)
     with in_force(network.catalog):
@@ -195,7 +195,7 @@ def _beside(nos: str, answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the configuration texts of a capture under the file names that ``build`` gives to the same files."""
+    """Return the configuration texts of a capture, by the file name that ``build`` gives to the same text."""
     changed_by = system(nos).transaction
     files: Mapping[str, str] = changed_by.FILES if changed_by else {}
     names = {path: Path(path).name for path in texts}
@@ -206,7 +206,7 @@ def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most: float) -> Plan:
-    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` if it is an upgrade.
+    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` if the revision is an upgrade.
 
     ``only`` has the devices to restore; empty means all. ``most`` is the largest share of the network (0 to 1) that a wave may
     put at risk.

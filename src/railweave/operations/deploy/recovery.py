@@ -161,7 +161,7 @@ async def states(
 
 @dataclass(frozen=True)
 class Runs(DeviceCondition):
-    """The release that a switch of an upgrade runs.
+    """The condition of a switch during an upgrade, with the release that it runs.
 
     The state is ``before`` for the earlier release, ``after`` for the new release, and ``otherwise`` for any other
     release.

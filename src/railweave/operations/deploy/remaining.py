@@ -54,9 +54,9 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def lost_parts(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """Yield a line for each kind of part that the network ``before`` has and the network ``after`` lacks.
+    """Yield a line for each kind of loss in the network ``after``, compared with the network ``before``.
 
-    The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes. ``configs`` has the
+    The kinds are: path colors of leaves, all uplinks of leaves, rail planes, tenants, NICs of servers, and routes. ``configs`` has the
     configurations of ``after``.
     """
     old, new = (_uplinks(present(network), "leaf") for network in (before, after))
@@ -133,7 +133,7 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
 
 
 def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
-    """Return the uplink capacity in Gb/s of each switch with a role, by path color."""
+    """Return the uplink capacity in Gb/s of the switches with a role: by switch, then by path color."""
     names = {switch.name for switch in network.switches if switch.role == role}
     by_switch: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:

@@ -71,7 +71,7 @@ class Rollout:
 
     - ``devices``: the devices that the plan changes.
     - ``revision``: the number of this rollout in the journal.
-    - ``seconds``: the duration of the rollback timer, for which a device waits for its confirmation.
+    - ``seconds``: the duration of the rollback timer. A device that is not confirmed in this time reverts its change.
     - ``gate``: the check of the network before and after each wave.
     - ``say``: a function that receives a progress line.
     - ``drained``: a function that is awaited before a wave that affects servers. It returns the reason why the servers
@@ -205,7 +205,7 @@ class Rollout:
         """Return the configuration texts that devices of the plan run at one point of the rollout.
 
         Devices in waves before ``number`` run their new texts. If ``done`` is True, the devices of wave ``number`` run
-        their new texts too. A device that then runs exactly its design is left out.
+        their new texts too. A device whose texts at this point are exactly its design is left out.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {

@@ -81,7 +81,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return, for each named switch, a change that disrupts the whole switch by a restart.
+    """Return a change for each named switch. The change disrupts the whole switch, because an upgrade restarts it.
 
     The batches (switches that are upgraded together) are planned with these changes.
     """
@@ -234,8 +234,9 @@ def _losses(
 ) -> tuple[list[str], list[str]]:
     """Return (lines about the losses while batches are out of service, reasons to refuse the plan).
 
-    ``ordered`` has the batches (switches that are upgraded together). Only one batch of each kind (``Wave.why``) is examined, because the
-    others lose the same. ``drained`` has the devices that are already drained. With ``force``, losses are not reasons to refuse.
+    A batch is the switches that are upgraded together. ``ordered`` has the batches, and ``drained`` the devices that are already drained.
+    Batches with an equal ``Wave.why`` have the same losses, so only the first of them is examined. With ``force``, losses are not reasons
+    to refuse.
     """
     lines, refused, seen = list[str](), list[str](), set[str]()
     text = fabric.text()

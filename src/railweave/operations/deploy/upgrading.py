@@ -233,10 +233,10 @@ class UpgradeTimeouts:
 class Upgrading:
     """An upgrade plan that is being carried out.
 
-    - ``shift``: a function that drains devices or, with True, returns them to service. Each call is a separate
+    - ``shift``: a function that drains devices or, if its second argument is True, returns them to service. Each call is a separate
       revision.
     - ``say``: a function that receives a progress line.
-    - ``wait_for``: the command to run before a wave for which servers must be drained; None for no command.
+    - ``wait_for``: the command to run before each wave that affects servers (``Wave.servers``); None for no command.
     """
 
     plan: Plan
@@ -343,9 +343,10 @@ class Upgrading:
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
     ) -> None:
-        """Carry out step ``verb`` at the same time on all devices of a batch that have not completed it.
+        """Carry out the stage ``verb``, such as ``install``, on the devices ``names`` of one batch, on all devices at the same time.
 
-        ``work`` is the coroutine function for one device. Raises ``StoppedError`` with the failures.
+        Devices that have already completed the stage are left out. ``number`` is the number of the batch, and ``work`` a function that
+        carries out the stage on one device. Raises ``StoppedError`` if the stage fails on a device.
         """
         over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
         left = [name for name in names if name not in over]
@@ -386,7 +387,10 @@ class Upgrading:
         await machine.restart()
 
     async def _returned(self, name: str) -> None:
-        """Wait until a device has restarted and has recovered its earlier state. Raises ``RefusedError`` with the differences."""
+        """Wait until a device has restarted and has recovered its earlier state.
+
+        Raises ``RefusedError`` with the differences from the earlier state if the device does not recover in time.
+        """
         before, release = self._before(name), self.upgrade.image.release
         now = await self._back(name, before)
         if not same_release(now.version, release):

@@ -32,12 +32,12 @@ SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
 
 @dataclass(frozen=True)
 class Wave:
-    """The devices that are changed together.
+    """A wave of a plan: the devices that are changed together.
 
     - ``why``: the reason why the devices are in the same wave.
     - ``risks``: lines on the capacity and reachability that are lost while the devices reset.
     - ``refused``: the reasons why the wave puts too much of the network at risk.
-    - ``servers``: the servers that change or lose NICs during the wave. No job should run on them.
+    - ``servers``: the servers that are in the wave, lose NICs during the wave, or move to a different tenant. No job should run on them.
     - ``effect``: the computed effect on traffic, which ``risks`` states as sentences.
     """
 
@@ -232,9 +232,9 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """Return the name of the group of switches that may be changed together: a rail, stripe, plane, path color or pod.
+    """Return the group of switches that may be changed together to which a switch belongs, as text, such as ``backend, leaves of rail 1``.
 
-    Switches for which the name is the same are in the same group.
+    A group is a rail, stripe, plane, path color or pod.
     """
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
@@ -286,8 +286,8 @@ class _Service:
     """The links and ports that are in service before a plan.
 
     - ``uplinks``: the links between switches.
-    - ``nics``: the switch ports on which each NIC, given as (server, NIC), is now; none for a NIC of the design that has
-      no port yet. The server is empty if neither the configuration nor the design names it.
+    - ``nics``: by (server, NIC), the switch ports to which the NIC is now connected; no ports for a NIC of the design that is not
+      connected yet. The server is empty if neither the configuration nor the design names it.
     - ``outside``: the ports to devices outside the fabric, with these devices.
     - ``servers``: the names of all servers in order.
     """

@@ -52,7 +52,7 @@ RECORDED = {
 
 
 def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = "0s") -> dict[str, Any]:
-    """Return a Prometheus alert for a fault that railweave's checks report, too. ``summary`` is its one-line description.
+    """Return a Prometheus alert for a fault that one of railweave's checks also reports. ``summary`` is the alert's one-line description.
 
     The alert has the texts of the check's ``rule``, and the rule's id as its label ``rule``. Alertmanager recognizes by this label that
     the alert and railweave's finding report the same fault. ``wait`` is the time for which the expression must hold before the alert

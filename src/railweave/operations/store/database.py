@@ -108,7 +108,7 @@ class Postgres:
         return int(self.read("SELECT version FROM railweave.store")[0][0]) if there else None
 
     def create(self) -> None:
-        """Create the tables and the triggers that refuse changes. One transaction is enough: PostgreSQL also rolls back new tables."""
+        """Create the tables and the triggers that refuse changes of rows, in one transaction. PostgreSQL rolls back new tables too."""
         with self._refusing(), self._opened.transaction():
             self._opened.execute("CREATE SCHEMA IF NOT EXISTS railweave")
             self._opened.execute("SET LOCAL search_path TO railweave")

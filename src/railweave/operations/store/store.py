@@ -53,8 +53,8 @@ _FIX = "`railweave bench import FILE --store STORE` makes one"
 def runs_of(word: str, beside: str = "") -> list[Run]:
     """Return the runs that a command-line argument names: all runs of a store, or one run (``STORE#ID``, or only an id).
 
-    ``beside`` is another argument of the command. If ``word`` is only a run id, the store that ``beside`` names is
-    searched. Raises ``InputError`` if the store has no run with that id, and the errors of ``opened``.
+    ``beside`` is another argument of the command. If ``word`` is only a run id, the run is searched in the store that ``beside``
+    names. Raises ``InputError`` if the store has no run with that id, and the errors of ``opened``.
     """
     store, hashed, run = word.rpartition("#")
     if not hashed or Path(word).exists():

@@ -46,7 +46,7 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""For each role of a switch, the keys of a fabric in the fabric file that may set its values. The first key that the file has applies."""
+"""For each role of a switch, the keys of a fabric in the fabric file that may set the role's values. The first key that the file has applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Derived(JsonObject):
 
     @property
     def name(self) -> str:
-        """The field's path, after its fabric and role."""
+        """The field's name: its fabric, its role, and its path with dots."""
         return f"{self.fabric} {self.role} {'.'.join(self.path)}"
 
     @property

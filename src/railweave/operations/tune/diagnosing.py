@@ -41,9 +41,10 @@ MOST_GPUS = 64
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The servers of a rehearsal (a simulation of the proposed change), chosen from ``of`` similar servers of a fabric.
+    """The servers of a rehearsal (a simulation of the proposed change).
 
-    ``tenant`` is empty in a network without tenants.
+    ``of`` is the number of similar servers of the fabric from which these servers were chosen. ``tenant`` is empty in a network
+    without tenants.
     """
 
     fabric: str
@@ -61,9 +62,9 @@ def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers:
     """Return the servers of a fabric for a rehearsal.
 
     ``servers`` is the number of servers; None means as many as ``MOST_GPUS`` allows. A collective needs servers of the
-    same kind, and tenants cannot reach each other. So the servers are from the group with the most NICs, among groups
-    of at least two servers. With ``tenant``, only groups of that tenant are considered. Raises ``InputError`` if the
-    tenant is unknown or there is no such group.
+    same kind, and tenants cannot reach each other. So all servers are taken from one group of servers of one kind and tenant: the
+    group of at least two servers that has the most NICs. With ``tenant``, only groups of that tenant are considered. Raises
+    ``InputError`` if the tenant is unknown or there is no such group.
     """
     known = [tenant.name for tenant in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
@@ -127,7 +128,7 @@ class Move(JsonObject):
 class Symptom(JsonObject):
     """A symptom that counters show.
 
-    - ``row``: the row of Table 9, or empty if the table has no such row.
+    - ``rule``: the id of the rule that finds the symptom. ``row``: the row of Table 9; empty if the table has no row for it.
     - ``moves``: the field changes that may fix the symptom.
     - ``advice``: the action if no field change helps.
     - ``fabric``: the fabric of the first switch with the symptom.
@@ -319,7 +320,7 @@ def not_seen(result: CheckResult) -> tuple[str, ...]:
 
 
 COUNTED = "counters-"
-"""The prefix of those checked subjects (kinds of state that a check compares) that are kinds of counters."""
+"""The beginning of the names of those subjects (kinds of state that a check compares) that are counters."""
 
 
 def step_of(observed: Sequence[Symptom]) -> Symptom | None:
@@ -334,11 +335,11 @@ def diagnosed(
     rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | RefusedCombination] | None,
     rehearsed: str,
 ) -> Diagnosis:
-    """Return the diagnosis with its next step. Raises ``InputError`` if the file cannot be patched.
+    """Return the diagnosis with its next step. Raises ``InputError`` if the fabric file cannot be patched.
 
     - ``text``: the text of the fabric file. ``observed``: the symptoms.
     - ``rehearse``: a function that simulates the network with some values changed, or None for no simulation.
-    - ``rehearsed``: a text about the servers of the simulation.
+    - ``rehearsed``: a phrase about the servers of the simulation.
     """
     step = step_of(observed)
     if step is None:

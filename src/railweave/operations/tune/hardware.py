@@ -71,11 +71,11 @@ TITLES: dict[Kind, str] = {
     "pauses": "PFC frames",
     "errors": "errors of links",
 }
-"""The description of each counter for which a study may set a guardrail (a limit)."""
+"""The description of each counter on which a study may set a limit (a guardrail), by the kind of counter."""
 
 
 class GuardrailError(RailweaveError):
-    """The error for an exceeded guardrail, a limit of the study: a counter increased by more than the limit. The message names the counter."""
+    """The error that a counter increased by more than its guardrail, a limit that the study sets. The message names the counter."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,9 @@ OUT_OF_PLACE = "out-of-place"
 def plan_of(
     file: StudyFile, fabric: str, own_network: Network, network: Network, label: str, seeds: Sequence[int]
 ) -> BenchPlan:
-    """Return a plan that runs every collective of a study once per seed, one after another, on the network with the trial's values.
+    """Return a plan that runs every collective of a study once per seed, one run after another.
 
+    - ``network``: the design with the trial's values, on which the plan is to run.
     - ``own_network``: the design without the trial's values. If the trial's values change a job's environment, the runs
       set the changed variables themselves.
     - ``fabric``: the fabric file. ``label``: a text that is part of the names of runs.
@@ -361,7 +362,7 @@ class HardwareEvaluator:
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
         """Return the result of each trial in ``wanted``, in order. Each combination of values is applied once, for all of its runs.
 
-        Raises ``InputError`` for collectives that cannot be run, or if the file's own values fail. Raises
+        Raises ``InputError`` for collectives that cannot be run, or if a run with the fabric file's own values fails. Raises
         ``StoppedError`` (of ``operations.deploy.rollout``) if a device could not be rolled back.
         """
         together: dict[tuple[tuple[str, Setting], ...], list[TrialRequest]] = {}
@@ -384,7 +385,7 @@ class HardwareEvaluator:
                 raise OutputError("; ".join(problem.what for problem in error.problems)) from None
 
     def _combination(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the results of all runs of one combination. All of ``wanted`` have the same values and different seeds."""
+        """Return the results of the trials ``wanted``, which all have the same combination of values and different seeds."""
         values = wanted[0].values
         space = self._task.space
         in_file = space.in_file(values)
@@ -498,9 +499,9 @@ class HardwareEvaluator:
         return samples
 
     def _change(self, site: Site, words: str) -> Plan:
-        """Return the plan that changes the network from the file's own values to those of a trial. ``words`` has the trial's values as text.
+        """Return the plan that changes the network from the fabric file's own values to the values of a trial.
 
-        Raises ``StoppedError`` if a device does not answer.
+        ``words`` has the trial's values as text. Raises ``StoppedError`` if a device does not answer.
         """
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [

@@ -37,8 +37,8 @@ class Sample(JsonObject):
       better for jobs.
     - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
       not counted.
-    - ``fairness``: Jain's fairness index of the jobs' relative speeds. A relative speed compares a job's speed among all
-      jobs with its speed alone. None if there is only one job.
+    - ``fairness``: Jain's fairness index of the jobs' relative speeds; None if there is only one job. A relative speed is a job's step
+      time without other jobs, divided by its step time with them.
     - ``complete``: True if everything arrived.
     """
 
@@ -93,7 +93,7 @@ class Evaluator(Protocol):
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
-        """Return the result of each trial in ``wanted``, in order. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of each trial in ``wanted``, in order. Raises ``InputError`` if the study's collectives or jobs cannot be run."""
         ...
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ def designed(
 ) -> Network | RefusedCombination:
     """Return the network of the fabric file ``source`` with some values replaced, or the reason why the design refuses them.
 
-    ``values`` has the new values by path. ``device`` has switch models that replace those of the file, and ``hardware`` is a
+    ``values`` has the new values by path. ``device`` has switch models that replace the models of the fabric file, and ``hardware`` is a
     folder of hardware files.
     """
     document = replace(source.document, value=with_values(source.document.value, values))

@@ -147,7 +147,7 @@ WHERE = {
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""The end of the sentence that states where trials were measured, by the study's evaluator."""
+"""By a study's evaluator, the end of the sentence that states where the study's trials were measured."""
 
 
 def tuning_html(result: Result) -> str:

@@ -35,7 +35,7 @@ MEANING = {
 PATCH, PAGE = "fabric.patch", "report.html"
 """The names of two files in a study's folder: the patch of the fabric file, and the page."""
 MOST_FAILED = 5
-"""The largest number of failed trials that the text lists."""
+"""The largest number of failed trials that ``Result.to_text`` lists."""
 
 
 @dataclass(frozen=True)

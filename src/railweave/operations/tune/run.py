@@ -300,9 +300,11 @@ def run_study(
 ) -> Outcome:
     """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed on hardware.
 
-    ``space`` has the knobs (fields to vary), and ``evaluator`` measures trials. ``database`` is the file with the search's state.
-    ``digest`` identifies the study (``digest_of``); the file must belong to the same study. Raises ``StoppedError`` if the study is
-    interrupted, and ``InputError`` for a goal that cannot be run.
+    - ``space``: the knobs (fields to vary). ``evaluator``: measures trials.
+    - ``database``: the file with the state of the search. ``digest``: identifies the study (``digest_of``).
+
+    Raises ``StoppedError`` if the study is interrupted. Raises ``InputError`` if the file belongs to a different study, or if the study's
+    collectives or jobs cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
     own_values = {
@@ -420,8 +422,8 @@ def _frontier(
 ) -> tuple[int, ...]:
     """Return the numbers of the trials that no other trial beats in every objective, sorted by the first objective, best first.
 
-    ``scores`` has the score of each trial by number, and ``good`` the numbers of the trials that exceed no limit. If trials have the same
-    combination, only the first counts.
+    ``scores`` has the score of each trial by number, and ``good`` the numbers of the trials that exceed no limit. Of several trials with
+    the same values, only the first counts.
     """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
@@ -498,9 +500,10 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], earlier: Sequence[Trial]) -> bool:
-    """Return True if a trial with the results ``samples`` is worse than the median of the trials ``earlier`` after the same number of seeds.
+    """Return True if a trial with the results ``samples`` is worse than the median of the earlier trials (``earlier``).
 
-    This is the median rule of D. Golovin and others, 2017. The result is False while too few earlier trials have so many seeds.
+    All trials are compared after the number of seeds that ``samples`` has. This is the median rule of D. Golovin and others, 2017. The
+    result is False while too few earlier trials have so many seeds.
     """
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)

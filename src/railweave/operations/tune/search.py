@@ -51,7 +51,10 @@ A combination that was already measured and is proposed again needs no run, but 
 """
 
 PENALTY = 1e-3
-"""The factor that makes the value of a combination worse if it exceeds a limit. Only CMA-ES needs it, which knows no limits."""
+"""The factor that makes the value of a combination worse for CMA-ES if the combination exceeds a limit.
+
+CMA-ES needs this penalty, because it cannot be given limits, as TPE can.
+"""
 
 
 @dataclass(frozen=True)
@@ -228,8 +231,8 @@ LEAST_FREEDOM = 5
 GROUPS = (8, 4, 2)
 """The largest numbers of groups into which the values of a knob (a field to vary) are combined, tried in this order.
 
-Neighboring values are combined if not every combination was measured. The first number is used for which the fit has
-fewer effects than half the number of trials. The remaining trials can then estimate the noise.
+Neighboring values are combined if not every combination was measured. The first of these numbers is used with which the effects to
+fit are fewer than half of the trials. The remaining trials can then estimate the noise.
 """
 DRAWS = 5_000
 RESAMPLES = 200

@@ -1,7 +1,7 @@
-"""The evaluator that runs the simulator.
+"""The evaluator that measures trials in the simulator.
 
-For each combination, the network is designed from the fabric file with the combination's values, and the goal is simulated packet by
-packet.
+For each combination of values, the module designs the network from the fabric file with these values. Then it simulates the
+study's collectives or jobs packet by packet.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ParallelSimulator:
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
         """Return the result of each trial in ``wanted``, in order.
 
-        Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
+        Raises ``InputError``, with the line of the study file, if the study's collectives or jobs cannot be run.
         """
         try:
             if self._pool is None:
@@ -105,7 +105,7 @@ class InProcessSimulator:
         return network if isinstance(network, RefusedCombination) else job_network(network, self._task.study.study.on)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination:
-        """Return the result of the trial ``wanted``. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of the trial ``wanted``. Raises ``InputError`` if the study's collectives or jobs cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
         if isinstance(network, RefusedCombination):

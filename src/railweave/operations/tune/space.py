@@ -49,7 +49,10 @@ class Knob:
     ordered: bool
 
     def place(self, value: object) -> int | None:
-        """Return the index of a value, or None if it is not one of the knob's values. A number without a unit equals it with any unit: 128 is 128us."""
+        """Return the index of ``value`` among the knob's values, or None if ``value`` is not one of them.
+
+        A number without a unit equals the same number with any unit: 128 is 128us.
+        """
         wanted = _quantity(value)
         for number, candidate in enumerate(self.values):
             if candidate == value or (wanted is not None and _same(_quantity(candidate), wanted)):
@@ -189,9 +192,9 @@ def _base(number: float, unit: str) -> tuple[float, str]:
 
 
 def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
-    """Return True if ``first`` and ``second``, each (number, unit), are equal. A number without a unit equals it with any unit.
+    """Return True if ``first`` and ``second``, each (number, unit), are equal. If ``first`` is None, return False.
 
-    If ``first`` is None, return False.
+    A number without a unit equals the same number with any unit.
     """
     if first is None:
         return False
@@ -204,7 +207,7 @@ def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
     """Return the present value of a knob (a field to vary) in the fabric file.
 
-    Raises ``_WrongError`` if the path is invalid, or if the field cannot have one of the knob's values.
+    Raises ``_WrongError`` if the path is invalid, or if one of the knob's values is not allowed for the field.
     """
     present = _walked(knob, spec)
     for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
@@ -304,7 +307,7 @@ def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> 
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each of these dotted paths, by path: the shortest end of the path that no other of the paths has."""
+    """Return a short name for each of these dotted paths, by path: the shortest ending of the path that no other path in ``names`` has."""
     shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CONNECT_S = 10
-"""The seconds to wait for the head of a cluster to answer."""
+"""The seconds to wait for an answer from the head node of a Ray cluster."""
 LOCAL = "local"
 """The address that makes Ray start and stop workers on this machine."""
 
@@ -65,7 +65,7 @@ class RayEvaluator:
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
         """Return the result of each trial in ``wanted``, in order.
 
-        Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
+        Raises ``InputError``, with the line of the study file, if the study's collectives or jobs cannot be run.
         """
         by_place: dict[int, Any] = {}
         left = list(enumerate(wanted))[::-1]
@@ -115,7 +115,10 @@ class _Worker:
         self._here = InProcessSimulator(task)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination | InputError:
-        """Return the result of the trial ``wanted``, or the ``InputError`` of its goal as a value, because Ray would wrap a raised error in its own."""
+        """Return the result of the trial ``wanted``.
+
+        An ``InputError`` is returned and not raised, because Ray would wrap a raised error in an error of its own.
+        """
         try:
             return self._here.measure(wanted)
         except InputError as error:
@@ -135,9 +138,9 @@ DATABASE, RUNS = "study.db", "runs.db"
 
 
 def one_by_one(study: Study) -> Study:
-    """Return a study for hardware, in which trials run one at a time, so that each proposal uses the results of all earlier trials.
+    """Return ``study`` with a batch size of 1, for hardware: each proposal then uses the results of all earlier trials.
 
-    A batch size in the study file takes precedence.
+    If the study file sets a batch size, return the study unchanged.
     """
     if "batch" in study.search.model_fields_set:
         return study

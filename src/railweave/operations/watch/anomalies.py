@@ -121,7 +121,7 @@ class Anomalies:
         )  # another thread adds
 
     def listed(self, *, closed: bool = False) -> list[Anomaly]:
-        """Return the open anomalies: causes before effects, and the most severe first.
+        """Return the open anomalies: first the causes, then the anomalies that follow from others. In both parts, the most severe are first.
 
         With ``closed``, return the closed anomalies, latest first.
         """
@@ -135,7 +135,7 @@ class Anomalies:
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
-    """Yield (key, finding) for each finding once. The key identifies it over time: its rule, its place, and its text without counts."""
+    """Yield (key, finding), once for each key. The key identifies a finding over time: its rule, its place, and its text without counts."""
     seen: set[_Key] = set()
     for finding in findings:
         key = finding.id, finding.where, _words(finding.what)

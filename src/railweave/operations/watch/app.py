@@ -52,7 +52,7 @@ STREAMS = "/events"
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection of the console.
+    """A connection of a client to the console's HTTP server.
 
     ``most`` is the largest number of connections of the listener, and ``opened`` has its open connections, oldest
     first.
@@ -65,7 +65,7 @@ class LimitedProtocol(H11Protocol):
     """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection ``transport``. If there are too many, abort the oldest connection that is not being answered."""
+        """Accept the connection ``transport``. If the listener has too many, abort the oldest connection that waits for a request."""
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
@@ -121,7 +121,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def limited(most: int) -> type[LimitedProtocol]:
-    """Return a connection class (a subclass of ``LimitedProtocol``) for a listener that accepts at most ``most`` connections."""
+    """Return a subclass of ``LimitedProtocol`` for the connections of a listener that accepts at most ``most`` connections."""
 
     class ConsoleConnection(LimitedProtocol):
         opened: ClassVar[dict[LimitedProtocol, None]] = {}

@@ -46,7 +46,7 @@ class WatchedDevice:
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
     others: list[Source] = field(default_factory=list["Source"])
-    """Further sources of numbers. The device counts as up without them."""
+    """Further sources of numbers. The state of the device does not depend on them."""
     asked: DeviceState | None = None
     configuration: dict[str, str] = field(default_factory=dict[str, str])
     """The last running configuration of a switch, by query, without secrets; empty before its first answer."""
@@ -67,7 +67,7 @@ class WatchedDevice:
 
     @property
     def answers(self) -> bool:
-        """True if all sources of the device are up, so that the device can be compared with the design."""
+        """True if all ``sources`` of the device are up, so that the device can be compared with the design. Sources in ``others`` do not count."""
         return all(source.reached.up for source in self.sources)
 
 
@@ -75,8 +75,8 @@ class WatchedDevice:
 class Figures:
     """Statistics of the collector's work since its start.
 
-    ``steps`` is the number of steps, ``rounds`` the number of readings of single devices, and ``kept`` the number of samples
-    written.
+    ``steps`` is the number of steps. ``rounds`` is the number of rounds; a round has the numbers of one device at one time. ``kept`` is the
+    number of samples written.
     """
 
     rounds: int = 0

@@ -141,13 +141,13 @@ LOSSLESS = "railweave_design_lossless_priority"
 
 
 def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
-    """Return the metrics of the design in the Prometheus text format.
+    """Return the numbers of the design as metrics in the Prometheus text format, for comparison with the measured numbers:
 
-    - For each port, its speed in bit/s; labels name the far end and the path color.
-    - For each device, the number of BGP sessions.
-    - For each lossless queue and its priority, the value 1.
+    - a metric with the speed of each port in bit/s, whose labels name the port's far end and path color;
+    - a metric with the number of BGP sessions of each device;
+    - a metric with the constant 1 for each lossless queue, whose labels are the queue and its PFC priority.
 
-    ``expected`` has the designed state by device. ``roles`` maps device names to roles, for the label ``role``.
+    ``expected`` has the designed state by device. ``roles`` has the role of each device, for the label ``role``.
     """
     speeds: list[str] = []
     sessions: list[str] = []

@@ -100,8 +100,8 @@ class Layout:
     def _place_of(self, elements: Elements) -> int:
         """Return the place (array index) of the series that a path leads to. ``elements`` are the path's elements.
 
-        If several paths lead to the same series, only the first has a place, because the others would repeat its numbers.
-        The result is ``IGNORED`` for all other paths.
+        If several paths lead to the same series, only the first has a place, because the others would repeat its numbers. Return
+        ``IGNORED`` for the others, and for a path that leads to no series.
         """
         series = self._read(elements)
         if series is None:

@@ -82,7 +82,7 @@ def silent_after(every_s: float, least_s: float) -> float:
 
 
 class Subscriber:
-    """The subscriber to one device. It connects with the function ``open_``, and again after each failure."""
+    """The subscriber to one device. It connects with the function ``open_``, and connects again after each failure."""
 
     def __init__(
         self,
@@ -333,7 +333,7 @@ class SnmpSource:
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
     """Return (series, number) for each number of an SNMP column. ``table`` has the received rows.
 
-    ``names`` has the names of ports by SNMP index. Rows of other ports, and values that are not numbers, are left out.
+    ``names`` has the names of ports by SNMP index. Rows of ports that ``names`` lacks, and values that are not numbers, are left out.
     """
     numbers: list[tuple[Series, float]] = []
     for row, value in table.items():

@@ -68,7 +68,7 @@ def watching_of(
     """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.
 
     - ``wanted``: the settings of the watch. ``fabric``: the fabric file.
-    - ``line``: a function that takes fields of the fabric file and returns the first that the file has, with its line.
+    - ``line``: a function that takes fields of the fabric file. It returns the first of them that the file has, with the line number.
     """
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])

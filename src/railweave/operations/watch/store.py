@@ -241,8 +241,8 @@ class Store:
     ) -> list[Sample]:
         """Return the samples of a device from ``since`` until ``until``, in time order. Times are seconds since 1970.
 
-        They have the finest resolution whose numbers reach back to ``since``. Only series of one of ``metrics`` (empty means all) and of
-        ``port`` (None means all) are returned.
+        The store keeps finer numbers for a shorter time. The samples have the finest resolution that is still kept for the time ``since``.
+        Only series of one of ``metrics`` (empty means all) and of ``port`` (None means all) are returned.
         """
         number = self._devices.get(device)
         if number is None:

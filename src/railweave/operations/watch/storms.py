@@ -56,7 +56,7 @@ class Storm:
 
 
 def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
-    """Return the present PFC storms. Each has its head, the device that causes it, and the ports that are paused because of the head.
+    """Return the present PFC storms, each with the device that causes it (its head) and the ports that are paused because of this device.
 
     ``expected`` has the designed state by device, with the far end of each port. ``pauses`` has the PFC frames received per second, by
     device and port.

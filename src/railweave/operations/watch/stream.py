@@ -45,9 +45,9 @@ def json_text(value: bytes) -> bytes:
 def numbers(
     metrics: Sequence[str], values: Sequence[bytes | float | str]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Decode values. Return (each value as a 64-bit integer, each value as a float, NaN if it is not a number).
+    """Decode values. Return two arrays: the values as 64-bit integers, and the values as floats.
 
-    ``metrics`` has the metric of each value.
+    For a value that is not a number, the integer is 0 and the float is NaN. ``metrics`` has the metric of each value.
     """
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
@@ -262,7 +262,7 @@ class Stream:
         self._stamps += [0] * more
 
     def end_round(self, now: float) -> None:
-        """Decode the updates since the last round as a new round with the time ``now``, to be returned by ``rounds``."""
+        """Decode all updates that arrived since the last round, and store them as a new round with the time ``now`` for ``rounds`` to return."""
         fresh = [place for place, value in enumerate(self._values) if value is not None]
         if not fresh:
             return

@@ -40,7 +40,10 @@ MOST_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The pattern that recognizes a kind of message. The pattern may have the groups ``port`` and ``peer``. ``source`` is the document that describes the message."""
+    """The form of one kind of message: a pattern by which such a message is recognized.
+
+    The pattern may have the groups ``port`` and ``peer``. ``source`` is the document that describes the message.
+    """
 
     kind: Kind
     pattern: re.Pattern[str]
@@ -113,7 +116,7 @@ MOST_OF_DEVICE = 500
 MOST_BYTES = 8192
 """The largest number of bytes of a TCP message. A longer message is cut, and its remaining bytes are dropped."""
 MESSAGE_S = 30.0
-"""The seconds within which a message must be complete after its first byte, and within which an unknown sender must send a message."""
+"""The seconds within which a message must be complete after its first byte. An unknown sender must send a message within the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ class Event(JsonObject):
 class Syslog:
     """The syslog receiver.
 
-    - ``addresses``: the address of each device by name. A message from another address is assigned by the host name in it.
+    - ``addresses``: the address of each device by name. If a message comes from none of these addresses, the host name in the message
+      determines its device.
     - ``most``: the largest number of TCP connections.
     """
 

@@ -137,7 +137,7 @@ class Validator:
     - ``window_s``: the time in seconds over which counters are compared.
     - ``configs``: the configurations that the switches run.
     - ``visible``: the kinds of state that the devices can show.
-    - ``line``: a function that takes fields of the fabric file and returns the first that the file has, with its line.
+    - ``line``: a function that takes fields of the fabric file. It returns the first of them that the file has, with the line number.
     - ``devices``: the devices to compare; None means all.
     - ``servers``: the servers that are watched.
     """

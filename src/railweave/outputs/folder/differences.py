@@ -206,7 +206,10 @@ def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> st
 
 
 def _sides(network: Network, cable: Cable | None) -> tuple[str, str, str, str, str, str, str, str]:
-    """Return (end, rack and unit, optic) of both ends of a cable, its length in metres and its speed. All are empty if there is no cable."""
+    """Return a flat tuple of eight texts about a cable; all are empty if there is no cable.
+
+    The texts are: end ``a``, its rack and unit, and its optic; the same three for end ``b``; the length in metres; the speed in Gb/s.
+    """
     if cable is None:
         return ("", "", "", "", "", "", "", "")
     ends: list[tuple[str, str, str]] = []
@@ -313,7 +316,10 @@ class NetworkDiff(JsonObject):
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
 
     def as_findings(self) -> list[Finding]:
-        """Return each change as a finding of severity warning, for pipelines: of switches, servers, files of all servers, cables and the bill."""
+        """Return a finding of severity warning for each change, so that a CI pipeline can read the changes like the findings of checks.
+
+        The changes are those of switches, servers, files that all servers share, cables and the bill of materials.
+        """
         changes: list[tuple[str, str, str]] = []
         for device in self.devices:
             description = (
@@ -443,7 +449,10 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """Return the rejected statements of a switch's ``change`` as text, one line per reason. The last line has the alternative."""
+    """Return lines about the statements of a switch's ``change`` that its system rejects; empty if there are none.
+
+    Each line has a reason, the first statement with this reason, and the number of further ones. The last line has the alternative.
+    """
     by_why: dict[str, list[str]] = {}
     for refusal in change.refused:
         by_why.setdefault(refusal["why"], []).append(refusal["statement"])
@@ -561,9 +570,9 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 
 def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
-    """Return, by server name, the lines that differ between ``old`` and ``new``: of the server's NICs, addresses, cabling and files.
+    """Return, by server name, the lines that differ between ``old`` and ``new``. Servers without differences are left out.
 
-    Servers without differences are left out.
+    The lines are about the server's NICs, addresses, cabling and files.
     """
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)

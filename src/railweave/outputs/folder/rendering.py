@@ -97,7 +97,7 @@ class RenderedFiles(NamedTuple):
 
     - ``files``: the content of the files to write, by path.
     - ``kept``: the digests of existing files that stay, by path.
-    - ``keys``: the key of every folder, which identifies the input from which the folder was rendered.
+    - ``keys``: by folder, a key that identifies the input from which the folder's files were rendered.
     - ``gaps``: findings about features of the design that an operating system's configuration cannot express.
     """
 
@@ -134,7 +134,8 @@ def rendering_servers(
     """Start rendering the servers, and yield a function that waits for the result and returns it.
 
     The result includes the files that all servers share. ``earlier`` has the files of the last build, which stay if they are up to date.
-    ``tables`` has, by path, functions that each write a file from the network only. They run in parallel with the rendering of servers.
+    ``tables`` has, by path, a function that returns the content of the file, computed from the network only. These functions run in
+    parallel with the rendering of servers.
     """
     words, program = _Words(), _program(network)
 

@@ -64,7 +64,7 @@ def load_pair(
 
     If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used.
 
-    - ``device``: switch models that replace those of the new network; ``old_device``: the same for the old network. To see
+    - ``device``, ``old_device``: switch models that replace the models of the new file and of the old file. To see
       the effect of different switches, compare a file with itself.
     - ``hardware``: a folder of hardware files for both networks.
 
@@ -118,7 +118,7 @@ def _from_folder(folder: Path) -> Network:
 def network_of(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
     """Return the network of a source: a network, a fabric file or a build folder.
 
-    ``device`` has switch models that replace those of the file, and ``hardware`` is a folder of hardware files. Raises
+    ``device`` has switch models that replace the models of the fabric file, and ``hardware`` is a folder of hardware files. Raises
     ``SpecError``, ``DesignError`` or ``InputError`` if the source cannot be read or designed.
     """
     if isinstance(source, Network):

@@ -103,7 +103,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return, by file name, functions that each write a file of the output folder from the network only."""
+    """Return functions by file name of the output folder. Each function returns the content of its file, computed from the network only."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()

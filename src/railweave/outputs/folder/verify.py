@@ -92,10 +92,10 @@ def _runbooks(network: Network) -> list[str]:
 
 
 def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield findings about files and folders that no build of the design writes. There is one finding for a whole folder.
+    """Yield findings about files and folders that no build of the design writes. Such a folder gets one finding, not one per file.
 
-    ``rendered`` has the designed files by path. A server may read such a file together with a designed file. Then there is a finding
-    for each value that the file changes.
+    ``rendered`` has the designed files by path. A server may read a foreign file together with a designed file. Then there is a finding
+    for each designed value that the foreign file changes.
     """
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
     folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
@@ -334,7 +334,7 @@ def verify(
 
     - ``running``: texts of running devices, by device and by the path that findings show.
     - ``configs``: designed configurations to use instead of the network's own, for example a lab's.
-    - ``yang`` and ``sonic_yang``: folders of published Junos and SONiC models.
+    - ``yang`` and ``sonic_yang``: folders of the published YANG modules of Junos and of SONiC.
     - ``frr_root`` and ``netplan_root``: root folders with FRR and netplan installed.
     - ``every``: True to let slow validators read all files of a large network, and not only a sample.
 

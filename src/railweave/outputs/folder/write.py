@@ -86,7 +86,11 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the digests of files by path, grouped by the folder of the device or server (``devices/NAME``, ``hosts/NAME``)."""
+    """Return ``files``, the digests of files by path, grouped by the device or server whose folder has the file.
+
+    The outer keys are folders (``devices/NAME`` or ``hosts/NAME``). The inner keys are the full paths. Files outside such folders are left
+    out.
+    """
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
@@ -114,11 +118,12 @@ def write_folder(
     keys: Mapping[str, str] | None = None,
     private: bool = False,
 ) -> list[str]:
-    """Write ``files``, so that ``folder`` contains exactly them and ``kept``, and write ``also`` (the lock) last. Return the paths that changed.
+    """Write files into a folder and remove the other files that an earlier build wrote there. Return the paths that changed.
 
-    - ``files``: the content of each file, by path relative to the folder.
+    - ``files``: the content of each file to write, by path relative to the folder.
+    - ``also``: the content of files outside the folder, by path. These files (the lock) are written last.
     - ``kept``: the digests of existing files that stay.
-    - ``keys``: the key of each folder, which identifies the input from which it was rendered.
+    - ``keys``: by folder of a device or server, a key that identifies the input from which its files were rendered.
     - ``private``: True if only the owner may read the files.
 
     Raises ``InputError`` if railweave did not write the folder, and ``OutputError`` if writing fails. Everything is then
@@ -166,7 +171,7 @@ def write_folder(
 
 @contextlib.contextmanager
 def making(folder: Path) -> Generator[None]:
-    """Create a folder and its parents for a ``with`` statement. At the end, those that were created and are still empty are removed."""
+    """Create a folder and its parents for a ``with`` statement. At the end, remove those of the created folders that are still empty."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -247,7 +252,7 @@ def _uninterrupted() -> Generator[None]:
 class EarlierBuild:
     """The files that an earlier build left.
 
-    - ``files``: the digests of files by path, for the folder of each device or server.
+    - ``files``: the digests of files, by folder of a device or server, then by path.
     - ``stamps``: for each folder, a digest of its input and files (``stamp``).
     - ``whole``: for each folder whose files are unchanged, the number of its files with unresolved secrets.
     """

@@ -34,10 +34,10 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A shuffle panel: each connector has the trunk cable of one module, and each link crosses the panel between two of them.
+    """A shuffle panel: each connector has the trunk cable of one module, and each link crosses the panel between two connectors.
 
-    - ``near``, ``far``: the modules of the servers or lower switches and those of the switches above, each with the
-      number of its connector on that side of the panel.
+    - ``near``: by module of the servers or lower switches, the number of its connector on the lower side of the panel.
+    - ``far``: by module of the switches above, the number of its connector on the upper side.
     - ``links``: the links through the panel.
     """
 

@@ -53,7 +53,7 @@ finding `incomplete-config` names the device and the field.
 MOST = 3
 """The largest number of unknown kinds of statements that the page shows for each system."""
 SHARED = 3
-"""The smallest number of a system's fields with the same reason for which the page shows that reason."""
+"""The page shows a reason if at least this number of a system's fields have it."""
 
 
 def reading_page() -> str:

@@ -51,7 +51,7 @@ RACKS = columns(
 def racks_csv(network: Network) -> str:
     """Return the table of cable ends at racks, one end per row. Rows are ordered by rack, then by unit from the lowest up.
 
-    A cable between two racks has a row for each rack. A cable whose devices are in no rack has no row.
+    The end of a cable at a device that is in no rack has no row.
     """
     rows: list[tuple[object, ...]] = []
     for cable in network.cables:

@@ -198,8 +198,9 @@ def _files(config: HostConfig) -> Grid:
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
     """Return the forwarding tables of all switches as the JSON object that the page's script reads.
 
-    - ``groups``: sets of links, as indexes of cables. ``rows``: distinct rows of indexes of ``groups``.
-    - ``devices``: for each switch, the row of each segment (the server subnets of a leaf).
+    - ``groups``: sets of links, as indexes of cables.
+    - ``rows``: the distinct rows. A row has an index of ``groups`` for each prefix of a segment (the server subnets of a leaf).
+    - ``devices``: for each switch, the index in ``rows`` of each segment's row.
     """
     places = {cable.name: place for place, cable in enumerate(network.cables)}
     wide = max((len(segment.subnets) for segment in network.segments), default=0)

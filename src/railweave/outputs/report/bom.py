@@ -3,14 +3,14 @@
 Items are counted by these rules:
 
 - A pluggable is in a physical port. If a port is split in two, two cables share one module, so modules are counted by (device,
-  physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module, unless
-  the NIC's ports share one.
+  physical port). A NIC port has no physical number in the design and is never split. So each NIC end is one module, unless
+  several ports of the NIC share a module.
 - A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at
-  the switch and several at NICs. So assemblies are counted by the switch port at their trunk, which is the leaf's port both
-  towards NICs and towards spines. Unconnected legs do not change the count.
+  the switch (the trunk) and several at NICs. So one assembly is counted for each switch port at a trunk: a leaf's port, for
+  cables to NICs and for cables to spines. Unconnected legs do not change the count.
 - A link between two optics has one fibre cable, of the optic's medium and the link's length. If all links of a module leave
-  through one connector, its ports share the module, and it has one trunk cable: to the other module or to a shuffle panel. If
-  the links go to modules without other links, the cable is a breakout cable.
+  through one connector, the ports of the module share one trunk cable, which leads to one other module or to a shuffle panel.
+  If the links lead to several modules that have no links to any other module, the cable is a breakout cable.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class Prices(Model):
     )
 
     def each(self, item: Item) -> float | None:
-        """Return the price of one item. For fibre without its own price, use the price per metre. Return None if neither is in the file."""
+        """Return the price of one item. For fibre without its own price, use the price per metre. Return None if the file has neither price."""
         if item.name in self.prices:
             return self.prices[item.name]
         length = re.search(r", ([0-9.]+) m$", item.name) if item.kind == "fibre cable" else None

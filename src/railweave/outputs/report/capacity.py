@@ -1,7 +1,7 @@
 """The capacity of each rail (oversubscription, uplinks in use towards other stripes, shares of path colors), and the effects of failures.
 
-A path color is a class of uplinks. Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that
-an uplink that a policy makes unusable is not counted.
+A path color is a class of uplinks. A bandwidth is the sum of cable speeds. Uplinks in use are counted in the computed forwarding tables,
+so that an uplink that a policy makes unusable is not counted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class RailCapacity:
       down (None if the leaf has no uplinks, or if no spine is left).
     - ``uplinks_used``: the smallest and the largest number of uplinks that a leaf uses towards another leaf of the same
       rails.
-    - ``spines``: the smallest and the largest number of spines of these uplinks.
+    - ``spines``: the smallest and the largest number of spines to which these uplinks lead.
     - ``width``: the smallest and the largest number of members of a next-hop group.
-    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a
-      spine, if servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then
-      uses the other spines.
+    - ``color_one_spine_down``: the highest oversubscription of a path color while one spine is down, if servers use all
+      colors equally. Only colors that keep some of their uplinks count: traffic of a color without uplinks uses the other
+      spines. None if there is no such color.
     - ``color_gbps``: the smallest and the largest bandwidth of a path color on a leaf, in Gb/s.
 
     For a rail with only one leaf, ``uplinks_used``, ``spines`` and ``width`` refer to leaves of other rails. They are None
@@ -118,10 +118,10 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """Return the highest oversubscription of a path color (a class of uplinks) that loses some of its uplinks with one spine.
+    """Return the highest oversubscription that a path color (a class of uplinks) of a leaf has while any one spine is down.
 
-    ``cables`` are the cables of one leaf. Path colors that lose all of their uplinks do not count. Return None if no path color is left to
-    count.
+    ``cables`` are the cables of the leaf. Only path colors that lose some of their uplinks, but not all, count. Return None if there is no
+    such path color.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
@@ -152,7 +152,7 @@ def _uplinks_used(
     """Return three sorted lists of counts, each count once, over all pairs of a leaf of ``leaves`` and a leaf of ``others``.
 
     The lists have the numbers of uplinks in use, of spines of these uplinks, and of members of a next-hop group. If ``others`` is not
-    ``leaves``, it has leaves of other rails. These count only if there is a route to them; with rail planes, there is none.
+    ``leaves``, it has leaves of other rails. A leaf of another rail counts only if there is a route to it; with rail planes, there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -244,8 +244,8 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 def spine_down_words(total: float | None, color: float | None) -> str:
     """Return the oversubscription of a leaf with one spine down, as text.
 
-    ``total`` is the ratio of the whole leaf. ``color`` is the ratio of a path color (class of uplinks) that loses an uplink. If ``color``
-    is higher, the text has both, the color's first.
+    ``total`` is the oversubscription of the whole leaf. ``color`` is that of the path color (class of uplinks) that loses an uplink. If
+    ``color`` is higher than ``total``, the text has both, the path color's first.
     """
     if total is None or color is None or color <= total:
         return _ratio(total)
@@ -293,9 +293,9 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return (failure, effect) for the loss of a leaf and of a server cable, for fabrics where each NIC is connected to one leaf.
+    """Return two pairs (failure, effect) for fabrics in which each NIC is connected to one leaf.
 
-    ``leaves`` are the fabric's leaves.
+    The first failure is the loss of a leaf, the second that of a server cable or NIC. ``leaves`` are the fabric's leaves.
     """
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
@@ -311,9 +311,10 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """Return (failure, effect) for the loss of a plane, leaf, port and NIC, for fabrics where each NIC port has its own plane.
+    """Return four pairs (failure, effect) for fabrics in which each port of a NIC has its own plane.
 
-    ``leaves`` are the fabric's leaves, and ``planes`` is the number of planes.
+    The failures are the loss of a plane, of a leaf, of a server cable or port, and of a NIC. ``leaves`` are the fabric's leaves, and
+    ``planes`` is the number of planes.
     """
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
@@ -339,7 +340,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return [(failure, effect)] for the loss of an uplink: the uplinks or the backup path to which its traffic moves.
+    """Return [(failure, effect)] for the loss of an uplink. The effect says which other uplinks, if any, then carry the uplink's traffic.
 
     The example is the first of ``leaves`` with a route to servers of a different leaf. The list is empty if no leaf has such a route.
     """
@@ -366,9 +367,9 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """Return a server segment (a leaf port or VLAN with its servers) on a different leaf of the fabric, or None if there is none.
+    """Return a server segment (a leaf port or VLAN with its servers) on another leaf of the same fabric, or None if there is none.
 
-    A leaf of the same rails is preferred.
+    A segment on one of the rails of ``leaf`` is preferred.
     """
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)

@@ -123,7 +123,10 @@ def plural(role: str) -> str:
 
 
 def gpus(servers: Sequence[Server]) -> int:
-    """Return the number of GPUs of servers, by the catalog. A server whose model is not in the catalog counts one GPU for each NIC."""
+    """Return the total number of GPUs of ``servers``, by their models in the catalog.
+
+    A server whose model is not in the catalog counts one GPU for each NIC.
+    """
     models = catalog().servers
     return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
 
@@ -170,8 +173,11 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 def span(names: Sequence[str]) -> str:
     """Return a short form of an ordered list of names.
 
-    For consecutive names, it has the first and the last name. Up to ``LISTED`` other names are all listed. For a longer
-    list, it has the first two names, the last name and the count.
+    - If the names are consecutive, it has the first and the last name.
+    - Otherwise, up to ``LISTED`` names are all listed.
+    - Of more names, it has the first two, the last one and the count.
+
+    Without names it is ``none``.
     """
     if not names:
         return "none"

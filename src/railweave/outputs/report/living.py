@@ -83,9 +83,10 @@ def living_html(
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield CSS rules that mark devices and cables with faults in the picture and, in a large fabric, blocks that contain such devices.
+    """Yield CSS rules for the picture: they mark the devices and cables that have faults.
 
-    Selectors of boxes begin with ``svg.rw``, because these rules must override the rules of the picture, which come later.
+    In a large fabric, which is drawn as blocks, the rules mark the blocks that contain such devices. Selectors of boxes begin with
+    ``svg.rw``, because these rules must override the rules of the picture, which come later.
     """
     links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}

@@ -145,7 +145,7 @@ def report_html(
 ) -> str:
     """Return the report of a network as one HTML document.
 
-    - ``findings``: the findings, shown with errors first. If one is an error or a warning, they are above the picture.
+    - ``findings``: the findings, shown with errors first. If there is any error or warning, the section of findings is above the picture.
     - ``body``: the other sections, as returned by ``outputs.report.body.body_of``.
     - ``design``: an identifier of this design, the digest of ``design.json``.
     - ``checks``: the ids of the checks that ran.
@@ -221,7 +221,7 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
 
 
 def _subscription_tiles(network: Network) -> list[tuple[str, str]]:
-    """Return the network's oversubscription as [(ratio, label)]. If fabrics differ, each of them has its own member."""
+    """Return the network's oversubscription as [(ratio, label)]. If it differs between fabrics, the list has one member for each fabric."""
     ratios = {fabric.name: figures(network, fabric).oversubscription for fabric in network.fabrics}
     alike = len(set(ratios.values())) == 1
     return [

@@ -47,9 +47,9 @@ def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
 
 
 def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Table:
-    """Return the table of cost and power, with a row for each topology. ``bills`` has their bills of materials by name.
+    """Return the table of cost and power, with a row for each topology. ``bills`` has the bill of materials of each topology, by its name.
 
-    ``prices`` has the prices of items; None if they are unknown.
+    ``prices`` has the prices of items; None if no prices are known.
     """
     rows = [(shape, _cost(items, prices), _power(items)) for shape, items in bills.items()]
     return Table(columns("Shape", "Cost with servers", "Draw at most", numbers=["Cost with servers"]), rows)
@@ -70,7 +70,7 @@ def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> l
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
-    """Return a list with the chart of power by topology. ``bills`` has their bills of materials by name.
+    """Return a list with the chart of power by topology. ``bills`` has the bill of materials of each topology, by its name.
 
     The list is empty if a switch's power is unknown, because the chart would then compare only optics.
     """
@@ -231,11 +231,10 @@ def _refused(sized: Mapping[str, Any]) -> str:
 
 
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
-    """Return the table of counts with a row for each kind of part and a column for each topology. ``shapes`` are the topologies' JSON.
+    """Return the table of counts with a row for each kind of part and a column for each topology.
 
-    ``chosen`` is the one of them that was chosen.
-
-    The rows are kinds of parts, not topologies, so that a table of up to four topologies fits a narrow window.
+    ``shapes`` are the JSON objects of all topologies, and ``chosen`` is the object of the chosen topology. Rows are kinds of parts, not
+    topologies, so that a table of up to four topologies fits a narrow window.
     """
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),

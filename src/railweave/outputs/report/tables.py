@@ -1,7 +1,8 @@
-"""The searchable tables of the page as compact JSON. A column is stored as a list of its different values and indexes if that is shorter.
+"""The searchable tables of the page as compact JSON, column by column.
 
-A table is ``{id, columns: [{title, kind}], rows, data}``. ``data`` has, for each column, a list of values or
-``{d: values, i: indexes}``. ``kind`` is the style of a cell:
+A table is ``{id, columns: [{title, kind}], rows, data}``. ``data`` has, for each column, either the list of all its cells or
+``{d: values, i: indexes}``, whichever is shorter: each different value once, and for each row the index of its value. ``kind`` is the
+style of a cell:
 
 - ``text``, ``number``, ``severity``;
 - ``mono``: names and addresses;

@@ -75,11 +75,11 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return an additional check, as a list, for a switch that is the first of its kind: statements whose effect the operator must check.
+    """Return a list with one check if the switch is the first of its kind: the operator checks the effect of some statements.
 
-    Switches are of the same kind if they have the same fabric, role, model, system, release and kinds of neighbors. If
-    the first switch accepts its configuration, the others of its kind will accept theirs. The list is empty for other switches, and if
-    no statement needs this check.
+    Switches are of the same kind if they have the same fabric, role, model, system, release and kinds of neighbors. If the first switch
+    accepts its configuration, the other switches of this kind will accept theirs. The list is empty for a switch that is not the first of
+    its kind, and if no statement needs this check.
     """
     if not _is_first(network, config.name):
         return []

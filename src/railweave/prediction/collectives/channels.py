@@ -4,11 +4,11 @@ NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then do
 (``graph/connect.cc``). This module does not search. For servers with a NIC next to every GPU the result of the search
 is known:
 
-- NCCL finds one search channel for each NIC and doubles it: two channels per NIC, with channel c on NIC c modulo NICs.
-- With PXN, a ring stays on its rail. The last GPU of the ring passes its data over NVLink to the GPU next to the NIC
-  through which the ring entered the server. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
-  an advantage. On these servers it is not, so 2 acts like 0.
-- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves a server through a different NIC than it entered. Channels
+- NCCL finds one search channel for each NIC and doubles it: two channels per NIC. Channel c uses NIC c modulo the number of NICs.
+- With PXN, a ring stays on its rail. In each server, the last GPU in ring order passes its data over NVLink to the GPU next to
+  the NIC through which the ring entered the server. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
+  an advantage. On servers with a NIC next to every GPU it is not, so 2 acts like 0.
+- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring enters a server through one NIC and leaves it through another. Channels
   then form pairs, and every second server swaps the two NICs of a pair, so that rings stay on their rails between
   servers (`ncclTopoPostset`).
 - Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server through the NIC through which it entered, and
@@ -102,7 +102,7 @@ MOST_CHANNELS = 32
 class Rings:
     """The NICs that the ring of each channel uses.
 
-    ``enter`` holds the NIC through which the ring enters each server, as an index within that server. It has a row per
+    ``enter`` holds the NIC through which the ring enters each server, as an index within that server. The array ``enter`` has a row per
     channel and a column per server.
     """
 
@@ -122,7 +122,10 @@ class Rings:
 
 
 SEARCH_SPEEDS = (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2)
-"""The bandwidths of a channel in 10^9 byte/s that NCCL tries on Blackwell GPUs of several servers (`sm100SpeedArrayInter`)."""
+"""The bandwidths per channel in 10^9 byte/s that NCCL tries, in this order.
+
+The list is for Blackwell GPUs in jobs of several servers (`sm100SpeedArrayInter`).
+"""
 RACK_NVLINK_GBYTES = {"GB200": 721.8, "GB300": 721.8, "Rubin": 1443.6}
 """The NVLink rate of one GPU in 10^9 byte/s that NCCL assumes, for GPUs whose rack is one NVLink domain.
 
@@ -133,11 +136,11 @@ the rate.
 
 @lru_cache
 def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
-    """Return the number of NICs of an NVLink domain that NCCL's channels use.
+    """Return the number of NICs that NCCL's channels use in an NVLink domain that has ``nics`` NICs.
 
-    ``nic_mbps`` is the rate of a NIC, and ``link_gbytes`` the NVLink rate of a GPU in 10^9 byte/s. Every channel of a ring passes all GPUs
-    of the domain. So NVLink, and not the number of NICs, limits the number of channels. NCCL tries bandwidths per channel from high to low
-    and keeps the largest total of all channels (`ncclTopoCompute`).
+    ``nic_mbps`` is the rate of one NIC in Mb/s, and ``link_gbytes`` the NVLink rate of one GPU in 10^9 byte/s. The ring of every channel
+    passes all GPUs of the domain. So NVLink, and not the number of NICs, limits the number of channels. NCCL tries the bandwidths of
+    ``SEARCH_SPEEDS`` and keeps the one with the largest product of bandwidth and number of channels (`ncclTopoCompute`).
     """
     best, count = 0.0, 1
     for speed in SEARCH_SPEEDS:
@@ -148,7 +151,7 @@ def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
 
 
 def channel_nics(job: Job) -> int:
-    """Return the number of NICs of a server that channels use. In an NVLink domain, this is as many NICs as NVLink can feed; else it is all.
+    """Return how many NICs of each server NCCL's channels use: all of them or, in an NVLink domain, as many as NVLink can feed.
 
     Channels use the first NICs in the order of the GPUs (`ncclTopoPrefNetsGpuFirst`).
     """
@@ -159,7 +162,7 @@ def channel_nics(job: Job) -> int:
 
 
 def nvlink_gbytes(server: Server) -> float:
-    """Return the rate of the links of one GPU of a server in 10^9 byte/s, as NCCL assumes it."""
+    """Return the rate that NCCL assumes for the links from one GPU of a server to its other GPUs, in 10^9 byte/s."""
     return RACK_NVLINK_GBYTES.get(server.gpu, server.link.gbps / 8)
 
 
@@ -175,7 +178,7 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
-    """Return True if a ring can leave a server through a different NIC than the one through which it entered.
+    """Return True if a ring can enter a server through one NIC and leave the server through another.
 
     ``nccl`` has NCCL's parameters.
     """

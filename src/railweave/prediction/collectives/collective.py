@@ -56,9 +56,9 @@ class Transfers:
     """The transfers of point-to-point communication. In each transfer, one rank sends to another.
 
     - ``source``, ``target``: the sending and the receiving rank of each transfer.
-    - ``turn``: the round in which each transfer takes place, as an index.
-    - ``size_bytes``: the bytes of every transfer.
-    - ``of_one``: True if only the transfers from the first server are listed. All other servers send in the same
+    - ``turn``: the index of the round in which each transfer takes place.
+    - ``size_bytes``: the size of each transfer. All transfers have the same size.
+    - ``of_one``: True if only the transfers that the first server sends are listed. All other servers send in the same
       pattern, shifted by their distance from the first server.
     """
 
@@ -202,9 +202,9 @@ def _nics(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return, for each transfer of ``wanted``, its sending NIC, its receiving NIC, and True if PXN first moves its data to a different GPU.
 
-    NICs are indexes in ``Job.nics``. A transfer has several parts, and ``channel`` has the channel of each part of each transfer. If
-    GPUs have several NICs, the channel of a part decides which NIC it uses (`ncclTopoGetLocalNet`); the arrays of NICs then have a row
-    per part. PXN only uses GPUs of the sending machine (`ncclTopoDevToRank`).
+    NICs are indexes in ``Job.nics``. A transfer has several parts, and ``channel`` has the channel of each part of each transfer. If GPUs
+    have several NICs, the channel of a part decides which NIC the part uses (`ncclTopoGetLocalNet`); the arrays of NICs then have a row per
+    part. PXN only uses GPUs of the sending machine (`ncclTopoDevToRank`).
     """
     server = job.servers[0]
     nearest = np.array(server.nearest)
@@ -266,12 +266,12 @@ def _numbers(
 def _batches(
     job: Job, p2p: schedule.P2pChannels, wanted: Transfers, parts: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (the batch of each stream, the streams that must arrive before this batch begins).
+    """Return, for each stream, (the batch of the stream, the streams that must arrive before that batch begins).
 
-    A stream is one part of a transfer in ``wanted``; ``parts`` is the number of parts. The second array has a row of up to 8 streams for
-    each stream, filled up with -1. A rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the
-    rank's own sends. The model omits this, because the receiving server cannot see when these sends are done. ``p2p`` has the numbers of
-    channels.
+    A stream is one part of a transfer in ``wanted``; ``parts`` is the number of parts of a transfer. A batch is a group of rounds that one
+    channel works on together. The second array has a row of up to 8 streams for each stream, filled up with -1. A rank begins a batch of a
+    channel when it has received the previous batch. NCCL also waits for the rank's own sends. The model omits this, because the receiving
+    server cannot see when these sends are done. ``p2p`` has the numbers of channels.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -302,9 +302,9 @@ def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) 
 
 
 def _without_empty(draft: Draft) -> Draft:
-    """Return the messages of ``draft`` without those of 0 bytes, which the last part of a transfer can have.
+    """Return the messages of ``draft`` without messages of 0 bytes. The last part of a transfer can have such empty messages.
 
-    A message that waited for an empty message then waits for the last message before it in the same stream.
+    A message that waited for an empty message then waits for the last message before the empty one in the same stream.
     """
     kept = draft.bytes > 0
     assert draft.stream is not None  # noqa: S101 - transfers always have streams

@@ -156,10 +156,7 @@ class Job:
 
     @cached_property
     def ports(self) -> int:
-        """The number of ports of a NIC that NCCL merges into one device.
-
-        If NICs differ, this is the largest number (``net_ib``).
-        """
+        """The number of ports per NIC, which NCCL merges into one device. If NICs differ, this is the largest number (``net_ib``)."""
         return max(nic.ports for server in self.servers for nic in server.nics)
 
     @property

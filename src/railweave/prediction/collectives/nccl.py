@@ -1,6 +1,6 @@
-"""NCCL's and RCCL's parameters with their defaults. Their names are those of the environment variables.
+"""NCCL's and RCCL's parameters with their defaults. The names of parameters are those of the environment variables.
 
-The sources are files of NCCL 2.23.4, and of RCCL if it differs. ``parameters`` reads values in the form that
+A source is a file of NCCL 2.23.4, or a file of RCCL if RCCL's value differs. ``parameters`` reads values in the form that
 ``railweave sim --nccl`` accepts.
 """
 
@@ -127,7 +127,7 @@ LISTS = {
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
 """Three parameters, in an order in which each must be a multiple of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
-"""Defaults of RCCL that differ from NCCL's (from its graph/paths.cc and transport/net_ib.cc)."""
+"""Defaults of RCCL that differ from those of NCCL (source: RCCL's graph/paths.cc and transport/net_ib.cc)."""
 
 
 @dataclass(frozen=True)

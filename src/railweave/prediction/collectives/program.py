@@ -147,7 +147,7 @@ class Program:
     connections: NDArray[np.uint32]
     """Rows: sending NIC, receiving NIC, channel. A NIC is given by its index in ``Job.nics``."""
     credit: NDArray[np.bool_]
-    """For each connection, True if it carries clear-to-send messages. They use the queue pairs of the data connection in reverse."""
+    """For each connection, True if it carries clear-to-send messages. Such a connection uses the queue pairs of a data connection in reverse."""
     connection: NDArray[np.uint32]
     """The connection of each message. The messages of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
@@ -207,7 +207,7 @@ def csr(
 
 
 def waiting_of(program: Program) -> NDArray[np.int64]:
-    """Return, for each member of ``program.after``, the index of the message that waits."""
+    """Return, for each member of ``program.after`` (a message that is awaited), the index of the message that waits for it."""
     return np.repeat(np.arange(program.messages), np.diff(program.after_start.astype(np.int64)))
 
 

@@ -30,8 +30,8 @@ NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. In RCCL 2.21, a channel works on one se
 def deltas(count: int) -> list[int]:
     """Return the distance from sender to receiver in each round, for ``count`` servers or GPUs.
 
-    The distances are triangular numbers modulo the next power of two, without those that are not below ``count``. For ``count`` 16, the
-    result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
+    The distances are triangular numbers (0, 1, 3, 6, …) modulo a power of two, the smallest that is not below ``count``. Results of
+    ``count`` or more are left out. For ``count`` 16, the distances are 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
     """
     power = 1 << (count - 1).bit_length()
     return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
@@ -53,12 +53,14 @@ def rccl_deltas(count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of point-to-point communication. Each array has one value per round.
+    """The rounds of point-to-point communication. Each array has one value per round; in a round, all ranks send over the same distance.
 
-    - ``server``: the number of servers from sender to receiver.
-    - ``gpu``: the number of GPUs from the sender's position in its server to the receiver's position.
-    - ``base``: the number of the channel that carries the first part of each transfer. NCCL splits a transfer into
+    - ``server``: the distance from the sender's server to the receiver's server, as a difference of indexes in the job.
+    - ``gpu``: the distance from the sender's position in its server to the receiver's position in its server, in GPUs.
+    - ``base``: the index of the channel that carries the first part of each transfer. NCCL splits a transfer into
       parts, one per channel.
+
+    Distances wrap around: after the last server, or the last GPU of a server, comes the first.
     """
 
     server: NDArray[np.int64]
@@ -70,10 +72,10 @@ class Rounds:
 class P2pChannels:
     """The numbers of channels for point-to-point communication. All are powers of two.
 
-    - ``total``: all channels.
-    - ``per_peer``: the largest number of channels that one transfer may use.
-    - ``least``: the number of channels that a transfer uses. It changes only if the transfer's parts would be too large
-      or too small.
+    - ``total``: the number of all channels.
+    - ``least``: the number of channels that a transfer normally uses, one for each of its parts. A small transfer uses fewer.
+    - ``per_peer``: the largest number of channels that one transfer may use. A transfer uses more than ``least`` if its
+      parts would be larger than a chunk.
     """
 
     total: int
@@ -129,10 +131,10 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
 def batches(
     order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each use of one channel in one round, the number of its batch on the channel, and its position in that batch.
+    """Return two arrays with a value for each use (of one channel in one round): the index of its batch, and its position in that batch.
 
-    ``channel`` has the channel of each use, and ``order`` its sort key within the channel. ``each_batch`` is the number of uses per
-    batch.
+    A batch is a group of ``each_batch`` successive uses of a channel. ``channel`` has the channel of each use, and ``order`` a number by
+    which the uses of a channel are sorted.
     """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):

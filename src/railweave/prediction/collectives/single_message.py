@@ -1,7 +1,7 @@
 """Collectives of very large jobs, with one message for all the bytes of a connection, for the flow engine.
 
-A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So a time replaces
-the waits between chunks:
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections. So many messages do not fit in memory. Therefore, there are no
+chunks that wait for each other, and a time is added in place of these waits:
 
 - In a ring, all servers advance step by step at the same pace. The time of the collective is the time of its bytes or
   the time of its steps, whichever is longer (``Program.floor_ps``).
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the approximate number of messages on queue pairs that ``program`` with credit messages would make.
+    """Return about how many messages on queue pairs the function ``program`` would make with credit messages (reports of free buffers).
 
-    A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message for each data message
-    after those that fill the receive buffer. The result is 0 with one server, and for collectives not in ``RINGS``. ``nccl`` has NCCL's
-    parameters.
+    A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message for each data message,
+    except for the first data messages, which fill the receive buffer. The result is 0 with one server, and for collectives not in
+    ``RINGS``. ``nccl`` has NCCL's parameters.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -91,9 +91,9 @@ def ring_steps(job: Job, collective: Collective) -> int:
 
 
 def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
-    """Return the number of times that data of ``size_bytes`` passes through the ring. Each time, every rank contributes one chunk.
+    """Return the number of loops in which a ring processes ``size_bytes``. In each loop, every rank contributes one chunk per channel.
 
-    ``choice`` has the algorithm, protocol and channels.
+    ``choice`` has the algorithm, protocol and number of channels. ``chunk`` is the size of a chunk in bytes.
     """
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))

@@ -94,8 +94,8 @@ def pat(
 def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: bool) -> NDArray[np.int64]:
     """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel, sender and distance.
 
-    ``ways`` holds the distances to the receivers in servers: 1, 2, 4 and so on. ``gathers`` is True for an all-gather,
-    which sends forward; a reduce-scatter sends backward.
+    ``ways`` holds the distances from a sender to its receivers, counted in servers: 1, 2, 4 and so on. ``gathers`` is True for an
+    all-gather, which sends forward; a reduce-scatter sends backward.
     """
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)[:, None, None]

@@ -52,7 +52,7 @@ Larger sizes use the last factor.
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
     """Return RCCL's own estimate of the time in us for a collective with the given algorithm and protocol.
 
-    The estimate for LL128 is infinite, because RCCL does not use LL128 on this GPU.
+    The estimate for LL128 is infinite, because RCCL does not use LL128 on the GPUs for which it has its own tables.
     """
     if protocol == "LL128":
         return float("inf")
@@ -162,7 +162,7 @@ TREE_LL128_GBYTES = {"A100": (20.0, 20.0, 20.0), **dict.fromkeys(RACK_GPUS, (55.
 TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
 """The tree bandwidth of LL128 in 10^9 byte/s per channel, for 1, 2 and more servers with Hopper GPUs.
 
-It is also used for GPUs that have no values (assumed for MI300X).
+railweave also uses these values for GPUs for which NCCL has no values (assumed for MI300X).
 """
 
 TREE_CORRECTION = {
@@ -211,7 +211,7 @@ class Choice:
     gpu_hop_ps: int
     network_hop_ps: int
     time_us: float
-    """NCCL's own estimate of the time, in microseconds. NCCL uses it to choose; it is not railweave's prediction."""
+    """NCCL's own estimate of the time, in microseconds, by which NCCL chooses. This is not railweave's prediction."""
 
 
 def choose(
@@ -248,7 +248,7 @@ def choose(
 
 
 def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
-    """Return the algorithms that are available for a collective on these servers. ``nccl`` has NCCL's parameters."""
+    """Return the algorithms that NCCL can use for a collective on the servers of ``job``. ``nccl`` has NCCL's parameters."""
     several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
     algorithms = ["Ring"]
     if collective == "all-reduce" and several:
@@ -328,9 +328,9 @@ def _ring_gbytes(job: Job) -> float:
 
 
 def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
-    """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before its correction for trees.
+    """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before NCCL's correction for trees.
 
-    It depends on the algorithm, the protocol and the number of ``channels``.
+    The bandwidth depends on the algorithm, the protocol and the number of ``channels``.
     """
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1

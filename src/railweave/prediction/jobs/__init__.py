@@ -6,6 +6,6 @@
 - ``build`` makes the graph of a step, with its communications and the order of micro-batches.
 - ``run`` computes the time of the step.
 
-These modules do not depend on a network: an object with the methods of ``run.Network`` gives them the duration of a communication,
-and the effect of several communications that share links.
+These modules do not depend on a network. They call an object with the methods of ``run.Network``, which returns the duration of a
+communication, and the paces of several communications that share links.
 """

@@ -1,8 +1,8 @@
 """Creation of the graph of a training step.
 
-Communications and their order are those of Megatron-LM, or with ``zero: 3`` those of FSDP. Sizes are those of
+Communications and their order follow Megatron-LM or, with ``zero: 3``, FSDP. Their sizes are computed as in
 docs/predict.md#training-steps. Communication inside a server counts as part of the computation that waits for it.
-Communication between servers is a separate operation, on the stream of its kind.
+Communication between servers is a separate operation, on the stream for its kind of communication.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ class Layers:
         return self._known[key]
 
     def parameters(self, layer: int) -> tuple[int, int]:
-        """Return the numbers of parameters of a layer on one rank: (parameters that all data replicas share, parameters of its experts)."""
+        """Return the numbers of parameters of a layer on one rank: (parameters outside the layer's experts, parameters of its experts).
+
+        All data replicas have the parameters outside the experts.
+        """
         model, layout = self._plan.model, self._plan.layout
         experts = model.experts // layout.expert * model.of_expert // layout.tensor if model.sparse(layer) else 0
         return model.shared_parameters(layer) // layout.tensor, experts
@@ -110,8 +113,8 @@ class Layers:
     def _context(self, collective: Collective) -> list[Piece]:
         """Return the exchange of keys and values, or of their gradients, in a context group.
 
-        ``collective`` moves them: all-gather or reduce-scatter. The list is empty without context parallelism. Source: The Llama 3 Herd of
-        Models, section 3.3.2.
+        ``collective`` is the operation that exchanges them: all-gather or reduce-scatter. The list is empty without context parallelism.
+        Source: The Llama 3 Herd of Models, section 3.3.2.
         """
         model, layout = self._plan.model, self._plan.layout
         if layout.context == 1:
@@ -182,7 +185,10 @@ class Stage:
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return (the layer's communication ``sent`` for this stage, its time in ps). The time is None if it leaves a server."""
+        """Return (the communication ``sent`` of a layer, as a communication of this stage; its time in ps).
+
+        The time is None if the communication leaves a server.
+        """
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
@@ -199,9 +205,9 @@ class Stage:
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add a transfer to another stage after operation ``after``, and return the number of its operation.
+        """Add a transfer to the pipeline stage ``stage`` after operation ``after``, and return the number of the transfer's operation.
 
-        Each rank sends to the rank at the same position in that stage. ``label`` is a description for people.
+        Each rank sends to the rank at the same position in the other stage. ``label`` is a description for people.
         """
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
@@ -309,11 +315,12 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
-    """Return the micro-batch and the model part of pass ``number``, counted from 0 among the forward or the backward passes of a stage.
+    """Return (the index of the micro-batch, the index of the model part) of pass ``number`` of a pipeline stage.
 
-    As many micro-batches as there are stages pass through one part, then through the next part (Megatron-LM, `schedules.py`). With 4 stages
-    and 2 parts, forward passes 0 to 3 are micro-batches 0 to 3 in part 0, and passes 4 to 7 the same in part 1. Backward passes begin with
-    the last part.
+    Passes are counted from 0, separately for the forward and the backward passes. A group of as many micro-batches as there are stages
+    passes through one part, then the same group passes through the next part (Megatron-LM, `schedules.py`). For example, with 4 stages and
+    2 parts, micro-batches 0 to 3 pass through part 0 in forward passes 0 to 3, and through part 1 in forward passes 4 to 7. Backward passes
+    go through the last part first.
     """
     if parts == 1:
         return number, 0
@@ -323,9 +330,9 @@ def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int,
 
 
 LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
-"""Two numbers that give the number of parameters in a gradient bucket: the maximum of the first, and the second times the replicas.
+"""Two numbers that give the size of a gradient bucket in parameters: max(``LEAST_BUCKET``, ``EACH_REPLICA`` x number of replicas).
 
-Source: Megatron-LM, `distributed_data_parallel_config.py`.
+The layers of a bucket send their gradients together. Source: Megatron-LM, `distributed_data_parallel_config.py`.
 """
 
 
@@ -402,7 +409,7 @@ class Replicas:
                 self._send("all-gather", bucket, WIDTH, (ended,), "parameters")
 
     def _buckets(self, layers: Sequence[int]) -> list[list[int]]:
-        """Return the layers in order, grouped into buckets."""
+        """Return the layers in order, as lists. Each list is a bucket: layers whose parameters or gradients are sent together."""
         buckets: list[list[int]] = [[]]
         held = 0
         for layer in layers:
@@ -426,8 +433,8 @@ class Replicas:
         """Add a collective over the parameters of layers, and return the number of its operation. Return None if there is nothing to send.
 
         ``width`` is the size of a parameter in bytes, ``more`` is the number of additional parameters, ``after`` are the operations to wait
-        for, and ``label`` is a description for people. The parameters of experts are sent afterwards in a second collective, among other
-        ranks; then the second operation is returned.
+        for, and ``label`` is a description for people. The parameters of experts are sent afterwards in a second collective, among the
+        ranks that hold the same experts; then the number of the second operation is returned.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
@@ -482,7 +489,7 @@ class _Turning:
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Return True if the next turn needs no data from another stage, because it passes forward through the model's first layers."""
+        """Return True if the next turn needs no data from another stage: it is a forward pass through the model's first layers."""
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:

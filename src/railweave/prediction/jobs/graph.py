@@ -29,7 +29,10 @@ class Communication:
     size_bytes: int
     groups: tuple[tuple[int, ...], ...] = field(compare=False, repr=False)
     place: int = 0
-    """A number that distinguishes communications with different groups in a rank class, such as the two directions of a pipeline."""
+    """A number that distinguishes communications of a rank class that are of the same kind but in different groups.
+
+    For example, the two directions of a pipeline have different numbers.
+    """
 
     @property
     def sent_bytes(self) -> int:

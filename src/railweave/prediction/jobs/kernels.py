@@ -198,7 +198,7 @@ The backward pass computes the scores again: it has five matrix products instead
 class Kernels:
     """The times of GPU kernels for a model whose layers are divided among ranks.
 
-    - ``tokens``: tokens of a micro-batch on a rank, before division by ``tensor``.
+    - ``tokens``: tokens of a micro-batch that the ``tensor`` ranks of a group process together.
     - ``tensor``: the number of ranks that share a layer's matrices.
     - ``sequence_parallel``: True if these ranks also share norms.
     - ``fused``: True if attention is one kernel that skips the scores that a causal mask hides.

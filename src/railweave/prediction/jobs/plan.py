@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The parallelism of a job. It has ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
+    """The parallelism of a job. The job has ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
 
-    Each field except ``virtual`` is the size of the groups of a kind of parallelism. ``expert`` must be a divisor of ``context`` x
-    ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
+    Each field except ``virtual`` is the number of ranks in a group of one kind of parallelism. ``expert`` must be a divisor of ``context``
+    x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
     """
 
     tensor: int
@@ -46,7 +46,7 @@ class Layout:
         """Return the groups of one kind in a pipeline stage, with ranks in order.
 
         - ``TP``, ``CP``, ``EP``: groups of tensor, context and expert parallelism.
-        - ``DP``: ranks that hold the same parameters. They span data and context parallelism.
+        - ``DP``: ranks that hold the same parameters, of all data replicas and all context ranks.
         - ``EDP``: ranks that hold the same experts.
         - ``PP``: pairs of a rank and its counterpart in the next stage. The last stage is paired with the first.
         """
@@ -156,9 +156,9 @@ def transformer(job: TrainingJob) -> Transformer | None:
 
 
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
-    """Return the plan of job ``number`` of a job file, on ``gpu_count`` GPUs of the model ``gpu_name``.
+    """Return the plan of one job of the job file ``read``, on ``gpu_count`` GPUs of the model ``gpu_name``.
 
-    ``read`` is the job file as read. If the job is not possible, return its problems instead, with their lines in the file.
+    ``number`` is the index of the job in the file. If the job is not possible, return its problems instead, with their lines in the file.
     """
     job = read.jobs[number]
 

@@ -1,11 +1,11 @@
 """The time that congestion control adds, which the flow engine does not model. It is estimated from runs of a small case with the packet engine.
 
-If ``auto`` chooses the flow engine, both engines run a small case of the same design: fewer of the same servers, with as many bytes for
-each peer. If this case is still too large, each peer gets fewer bytes.
+If ``auto`` chooses the flow engine, both engines also run a small case: only some of the servers of the same design, with as many bytes
+for each peer as in the whole run. If this case is still too large, each peer gets fewer bytes.
 
-The cost of congestion control is the difference between the times of the packet engine and of the flow engine. For the whole run, it is at
-least the cost in the small case, and at most this cost scaled by the ratio of the flow engine's times. If these two bounds are too far
-apart, the packet engine runs the whole case.
+In the small case, the cost of congestion control is the difference between the times of the two engines. In the whole run, the cost is
+assumed to be at least as high. It is at most as high as this cost times the flow engine's time for the whole run over its time for the
+small case. If these two bounds are too far apart, the packet engine runs the whole collective.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ class Loss:
         return round(sqrt(self.least_ps * self.most_ps))
 
     def unsure(self, flows_ps: int) -> float:
-        """Return the relative uncertainty of the predicted time if the run takes ``flows_ps`` with the flow engine."""
+        """Return the relative uncertainty of the predicted time, which is ``flows_ps`` + ``likely_ps``.
+
+        ``flows_ps`` is the time of the run with the flow engine. The result is the larger distance from ``likely_ps`` to ``least_ps`` or
+        ``most_ps``, divided by the predicted time.
+        """
         return max(self.most_ps - self.likely_ps, self.likely_ps - self.least_ps) / (flows_ps + self.likely_ps)
 
 
@@ -86,10 +90,11 @@ class Run(Protocol):
 
 
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
-    """Return the largest case of the same design that the packet engine can run in some seconds.
+    """Return a smaller case that the packet engine can run in some seconds: servers of ``bed``, spread evenly over its stripes.
 
-    ``packet_hops`` is the number of packet hops (links that packets cross, added up) of the whole run. ``most_servers`` is the largest
-    number of servers of the case. ``bed`` is the prepared network.
+    The case has as many servers as possible, but at most ``most_servers``, with as many bytes for each peer as in the whole run. If it is
+    still too large with ``FEWEST`` servers, it has fewer bytes. ``packet_hops`` is the number of packet hops (links that packets cross,
+    added up) of the whole run.
     """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
@@ -131,11 +136,11 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 
 
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
-    """Return the result of ``predict``.
+    """Return the result of ``predict``, corrected for congestion control.
 
-    If ``auto`` chose the flow engine, add the cost of congestion control, or run the packet engine instead. ``asked`` has the other
-    arguments of ``predict``. If ``most_hops`` is among them, runs with more packet hops (links that packets cross, added up) keep the flow
-    engine even if its time is uncertain. ``bed`` is the prepared network. Raises the errors of ``predict``.
+    If ``auto`` chose the flow engine, add the cost of congestion control. If this cost is too uncertain and the run is small enough, run
+    the packet engine instead. ``asked`` has the other arguments of ``predict``. If ``most_hops`` is one of them, the packet engine never
+    replaces the flow engine. ``bed`` is the prepared network. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")

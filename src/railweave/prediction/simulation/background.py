@@ -33,7 +33,7 @@ NOTE = (
 def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
     """Return the traffic of a job with background traffic appended. ``wanted`` describes the background traffic.
 
-    Raises ``InputError`` if NICs do not exist, or if they have no other NIC to send to.
+    Raises ``InputError`` if a pattern in ``wanted`` matches no NIC, or if there is no other NIC to send to.
     """
     both = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in both], np.uint32), wanted.qps)
@@ -69,7 +69,7 @@ def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
 
     By default, the NICs with the same name in all servers form a ring, and each sends to the NIC half way around the ring. NICs whose name
     occurs only once form one more ring together. ``wanted`` can limit the senders and name the receivers. ``wiring`` has the numbered
-    nodes, ports and cables. Raises ``InputError`` if NICs do not exist, or if they have no other NIC to send to.
+    nodes, ports and cables. Raises ``InputError`` if a pattern in ``wanted`` matches no NIC, or if there is no other NIC to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ideal:
-    """The shortest possible time of a collective in ps, for each limit separately.
+    """The shortest possible times of a collective in ps, one for each of two limits: the NICs, and the links inside servers.
 
     - ``nics_ps``: the time in which the busiest NIC sends or receives its message bytes at line rate, without headers. 0 if
       no byte leaves a server.
     - ``servers_ps``: the time that the links between the GPUs of a server (NVLink, Infinity Fabric) need, including launch.
-    - ``link``: the name of these links, from the server models.
+    - ``link``: the name of the links between GPUs, from the server models.
     """
 
     nics_ps: int
@@ -49,13 +49,14 @@ class Ideal:
 
     @property
     def time_ps(self) -> int:
-        """The shortest possible time in ps with both limits."""
+        """The shortest possible time in ps under both limits: the longer of the two times."""
         return max(self.nics_ps, self.servers_ps, 1)
 
     def to_text(self, time_ps: int, program: Program) -> str:
-        """Return two lines for people: the ideal time, and the fraction of each limit that the collective reached in ``time_ps``.
+        """Return two lines for people about a collective that took ``time_ps``.
 
-        ``program`` has the messages of the collective.
+        The first line has the ideal time and bus bandwidth. The second has three percentages: the ideal time, the time of the NICs and the
+        time of the links inside servers, each divided by ``time_ps``. ``program`` has the messages of the collective.
         """
         nics = f"{self.nics_ps / time_ps:.1%} of the NICs' line rate" if self.nics_ps else "no byte leaves a server"
         return (
@@ -65,9 +66,10 @@ class Ideal:
         )
 
     def to_json(self, time_ps: int, program: Program) -> dict[str, Any]:
-        """Return a JSON object with the ideal time and bandwidth, and the fractions of the limits reached.
+        """Return a JSON object with the ideal time and bandwidth, and three fractions of ``time_ps``, the time that the collective took.
 
-        ``time_ps`` is the time of the collective, and ``program`` has its messages.
+        The fractions are the ideal time, the time of the NICs and the time of the links inside servers, each divided by ``time_ps``.
+        ``program`` has the messages of the collective.
         """
         return {
             "time_us": self.time_ps / 1e6,

@@ -59,7 +59,10 @@ UNUSED_SPINES_NOTE = (
     "no message crosses a spine: all of this traffic stays on leaves, so spines, their links and their failures do not "
     "change the time"
 )
-"""The remark on a run in which only leaves carry traffic, such as a collective on aligned rails in a single stripe (group of leaves)."""
+"""The remark on a run in which only leaves carry traffic.
+
+An example is a collective in a single stripe (group of leaves) that keeps each NIC's traffic on its rail.
+"""
 
 
 def job_links(
@@ -86,9 +89,9 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""The number of packet hops (links that packets cross, added up) from which a packet run is stopped early when its rounds have equal times.
+"""The smallest number of packet hops (links that packets cross, added up) of a packet run that may be stopped early.
 
-Such a run takes some seconds.
+Such a run takes some seconds. It is stopped when its rounds have equal times.
 """
 
 MOST_FLOW_MESSAGES = 4_000_000
@@ -135,7 +138,7 @@ class _Workload:
     - ``job_traffic``: the traffic of the job. ``all_traffic`` also has the background traffic.
     - ``messages``: the approximate number of messages.
     - ``merged``: True if one flow for each connection and queue pair replaces the messages.
-    - ``rotation``: the reduced run if only one server's messages are run; None otherwise.
+    - ``rotation``: the run of only the first server's messages, if that run replaces the whole collective; None otherwise.
     """
 
     program: Program
@@ -268,10 +271,10 @@ def _nccl_parameters(
 def _soonest(
     request: _Request, progress: Callable[[int, int], None] | None, announce: Callable[[str], None] | None = None
 ) -> _Attempt:
-    """Run the collective of ``request`` once or twice, and return the run with the shorter time.
+    """Run the collective of ``request``, and return the run with the shortest time.
 
-    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that can be faster than
-    waiting for the lost ports. Otherwise, there is only one run. ``progress`` and ``announce`` are called as in ``predict``.
+    Usually there is one run. If a NIC loses a port during a run, the collective is also run as if this port were lost from the beginning,
+    because that can be faster than waiting for the port. ``progress`` and ``announce`` are called as in ``predict``.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -288,9 +291,10 @@ def _soonest(
 
 
 def _workload(request: _Request) -> _Workload:
-    """Return the messages to run: only the messages of one server, or one flow for each connection and queue pair, or all messages.
+    """Return the messages to run for the collective of ``request``.
 
-    ``request`` is the collective with its settings.
+    They are only the first server's messages (see ``_rotation``), or one flow for each connection and queue pair if there are too many
+    messages, or all messages.
     """
     rotated = _rotation(request)
     if rotated is not None:
@@ -316,9 +320,10 @@ def _workload(request: _Request) -> _Workload:
 
 
 def _rotation(request: _Request) -> Rotation | None:
-    """Return the reduced run of a large uniform all-to-all, or None if the whole collective must be run.
+    """Return a smaller run that replaces the all-to-all of ``request``, or None if the whole collective must be run.
 
-    ``request`` is the collective with its settings.
+    The smaller run has only the first server's messages. It is possible with many ranks (``MANY_RANKS``) if all servers behave in the same
+    way and there is no background traffic. It is used if the flow engine is requested, or if a packet run would have too many packet hops.
     """
     if (
         request.collective != "all-to-all"
@@ -379,9 +384,10 @@ def _announce(request: _Request, workload: _Workload, choice: Choice, announce: 
 
 
 def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable[[int, int], None] | None) -> _Attempt:
-    """Run the messages of ``workload`` with the engine of ``plan``, for the collective of ``request``.
+    """Simulate the collective of ``request``, and return the finished run with its inputs.
 
-    ``progress`` is called with the number of messages that arrived, and the number of all messages.
+    ``workload`` has the messages to send, and ``plan`` has the engine and its arguments. ``progress`` is called with the number of messages
+    that arrived, and the number of all messages.
     """
     if workload.rotation is not None:
         run, posts = run_rotation(request.bed, workload.rotation, progress)

@@ -182,7 +182,10 @@ def _longer(outcome: Outcome, best: Outcome) -> str:
 
 
 def why(outcome: Outcome) -> str:
-    """Return a phrase on a variant's longest collective: its busiest link, proxy or server, and timeouts, pauses and retransmissions."""
+    """Return a phrase on a variant's longest collective: its bottleneck, and its numbers of timeouts, pauses and retransmissions.
+
+    If the collective never completes, the phrase says so instead of naming a bottleneck.
+    """
     longest = longest_run(outcome.answer)
     bound = bottleneck(longest.load, longest.time_ps)
     parts = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
@@ -221,7 +224,7 @@ def comparison(
 
 
 _here: list[Network] = []
-"""The network of a worker process, as the only member. The main process sends the network to each worker once."""
+"""A list with the network of this worker process as its only member. The main process sends the network to each worker once."""
 
 
 def _begin(network: SharedValue[Network]) -> None:

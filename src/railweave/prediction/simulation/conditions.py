@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedNetwork:
-    """A network prepared for the engines (numbers and tables in place of names), and the job of all its servers.
+    """A network prepared for the engines (numbers and tables in place of names), and the job that runs on its servers.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
     - ``plane``: the control plane. None if forwarding tables were read from a file; such tables cannot be recomputed.
@@ -88,9 +88,9 @@ def bed_of(
 
 @dataclass(frozen=True, slots=True)
 class NvlinkLoss:
-    """The failure of an NVLink switch tray between ``from_ps`` and ``until_ps`` (None: until the end).
+    """The failure of one NVLink switch tray between ``from_ps`` and ``until_ps`` (None: until the end).
 
-    ``servers`` is the NVLink domain of the tray, which has ``trays`` switch trays.
+    ``servers`` are the servers of the tray's NVLink domain, and ``trays`` is the number of switch trays of the domain.
     """
 
     servers: frozenset[str]
@@ -104,7 +104,7 @@ class NvlinkLoss:
 
 
 def nvlink_losses(faults: Iterable[FaultTarget]) -> tuple[NvlinkLoss, ...]:
-    """Return those of the given faults that are failures of NVLink switch trays."""
+    """Return the failures of NVLink switch trays among ``faults``."""
     return tuple(
         NvlinkLoss(frozenset(target.devices), target.trays, target.fault.at, target.fault.end_ps)
         for target in faults
@@ -113,9 +113,10 @@ def nvlink_losses(faults: Iterable[FaultTarget]) -> tuple[NvlinkLoss, ...]:
 
 
 def with_losses(job: Job, losses: Iterable[NvlinkLoss]) -> Job:
-    """Return the job with a lower NVLink rate: the rate of the domain that lost the most switch trays to ``losses``.
+    """Return the job with a lower NVLink rate: the rate of the domain that lost the largest fraction of its switch trays.
 
-    Every GPU spreads its NVLinks equally over the switch trays of its domain.
+    ``losses`` are the failures of trays. Every GPU spreads its NVLinks equally over the switch trays of its domain. Raises ``InputError``
+    if all trays of a domain fail.
     """
     failed: dict[frozenset[str], int] = {}
     trays: dict[frozenset[str], int] = {}

@@ -128,8 +128,8 @@ def band(
 ) -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
-    Its width is the error of predictions with the same library, collective and engine against published results. Without any such result,
-    both limits are ``time_ps`` and ``error`` is None.
+    The width of the range follows from the errors of predictions with the same library, collective and engine against published results.
+    Without any such result, both limits are ``time_ps`` and ``error`` is None.
 
     ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True if the servers are
     NVLink domains, with GPUs of the model ``gpu``.

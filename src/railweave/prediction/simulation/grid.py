@@ -161,7 +161,7 @@ class Grid:
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
         """Return the measured points that have the values in ``fixed`` (by name of the setting).
 
-        If a point has no value for a setting, it matches every value of this setting.
+        A point that has no value for a setting matches every value of this setting.
         """
         return [
             point

@@ -154,8 +154,8 @@ def job_of(
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
     - ``processes``: the number of processes per server; None means one for each GPU.
     - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
-    - ``whole``: the network including devices and links that ``status:`` marks as absent; None if ``network`` has them. NVLink domains are
-      those of the whole network. NCCL treats a domain as one server, and so does the job.
+    - ``whole``: the network with the devices and links that ``status:`` marks as absent; None if ``network`` is this whole network. The
+      NVLink domains are those of the whole network. NCCL treats a domain as one server, and so does the job.
 
     ``wiring`` has the numbered nodes, ports and cables. Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant
     of the job is not given, or if ``order`` is invalid.
@@ -285,7 +285,7 @@ def _as_one(domain: str, servers: Sequence[Server]) -> Server:
 
 
 def _used(there: int, asked: int | None) -> int:
-    """Return the number of a server's GPUs that take part in a job: ``asked``, or all ``there`` GPUs if it is None.
+    """Return the number of a server's GPUs that take part in a job: ``asked``, or all ``there`` GPUs if ``asked`` is None.
 
     Raises ``InputError`` if the server has fewer than ``asked``.
     """
@@ -299,7 +299,7 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """Return a NIC of a job. ``host`` is its number in the engine, and ``ports`` has the host numbers of its ports.
+    """Return a NIC of a job. ``host`` is the host number of the NIC in the engine, and ``ports`` has the host numbers of all its ports.
 
     Absent ports (-1) are left out. ``rails`` has the rail of each NIC by SERVER:NIC, and ``rates`` the rate of each host in Mb/s.
     ``wiring`` has the numbered nodes, ports and cables.

@@ -125,7 +125,7 @@ class JobPrediction:
         return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
-        """Return the steps whose collective was simulated. If several steps share a prediction, this is the first of them."""
+        """Return the steps whose collective was simulated. If several steps share one prediction, return only the first of these steps."""
         seen: dict[int, JobStep] = {}
         for step in self.steps:
             seen.setdefault(id(step.prediction), step)

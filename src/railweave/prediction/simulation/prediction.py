@@ -39,7 +39,10 @@ class Prediction:
     choice: Choice
     """The ``engine`` that ran the collective (packet or flow), and the reason for the choice."""
     steady: Steady | None
-    """The time at which the run was stopped early because its rounds had equal times, and its largest error. None if it was not stopped."""
+    """The time at which the run was stopped early because its rounds had equal times, and the largest error of the predicted time.
+
+    None if the run was not stopped.
+    """
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load

@@ -278,9 +278,9 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """Return the error ``problem`` of the request ``asked``, which is about an option.
+    """Return ``problem``, an error of the request ``asked``. If it is about an option whose value comes from ``file``, change its location.
 
-    If the wrong value comes from the scenario ``file``, the returned error names its line in that file instead.
+    The location is then the line of the value in this scenario file, instead of the option.
     """
     if not isinstance(problem.place, Option):
         return problem

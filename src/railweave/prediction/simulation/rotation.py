@@ -3,8 +3,8 @@
 In each of NCCL's rounds, every rank sends to the rank at the same distance in servers and GPUs. If no link between switches can
 fill and all NICs are equal, renumbering the servers changes no rate. So every server gets the same result as the first.
 
-The run has two servers that send to each other. Each of them sends all the data that the first server of the whole
-collective sends to all others. The ports and proxies of the NICs then have the same load as in the whole collective,
+The run has only two servers, which send to each other. Each of the two sends all the data that, in the whole collective, the
+first server sends to all other servers. The ports and proxies of the NICs then have the same load as in the whole collective,
 and no other port could fill.
 """
 
@@ -42,7 +42,10 @@ MOST_LINKS = 64
 """The largest number of links of a path. A longer path is a loop."""
 
 MOST_ROWS = 4_000_000
-"""The largest number of kinds of paths to examine. With more, the check would take as long as the run."""
+"""The largest number of paths to examine. With more, the check would take as long as the run.
+
+For each pair of placements (sets of switches that a server's NICs are on), there is one path per queue pair.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,8 @@ class PlacementRows:
         """Return the name of a link between switches that could be full in any round, or None if no link could be full.
 
         ``servers`` has the number of servers of each placement, and ``rounding`` is the tolerance as a factor. The load of a link is at
-        most the total rate of its senders, and also at most the total rate of its receivers. Each rate counts only with the largest
-        fraction of its packets that uses the link. ``wiring`` has the numbered nodes, ports and cables.
+        most the total rate of the senders that use it, and also at most the total rate of the receivers. The rate of a sender or receiver
+        is multiplied by the largest fraction of its packets that crosses the link. ``wiring`` has the numbered nodes, ports and cables.
         """
         if not len(self.row):
             return None
@@ -133,9 +136,10 @@ def placement_paths(
     placed: NDArray[np.int64],
     carried: NDArray[np.float64],
 ) -> PlacementRows | str:
-    """Return the paths between servers of all placements (sets of switches that a server's NICs are on).
+    """Return the paths from a server of each placement to a server of each placement, for all queue pairs between the two servers.
 
-    If servers of the same placement have different paths, return the reason as text instead.
+    A placement is the set of switches that a server's NICs are on. If there are too many such paths, or if hashes choose the links, a NIC
+    is not reached, or a path is a loop, return this reason as text instead.
 
     - ``hosts``: for each server, a row with the numbers of its NICs.
     - ``placed``: the placement of each server.
@@ -174,8 +178,9 @@ def _walk(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | str:
     """Follow the forwarding tables for queue pairs. Return three arrays with a value for each step of a path.
 
-    They are the index of the queue pair, the port, and the fraction of packets. If the paths cannot be determined, return the reason as
-    text instead. ``wiring`` has the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments.
+    The arrays have the index of the queue pair, the port that sends, and the fraction of the queue pair's packets that it sends. If hashes
+    choose the links, a NIC is not reached, or a path is a loop, return this reason as text instead. ``wiring`` has the numbered nodes,
+    ports and cables, and ``arguments`` has the engine's arguments.
     """
     hosts, ports = len(wiring.nics), nic_port(wiring)
     dst = pairs[:, 1].astype(np.int64)
@@ -227,10 +232,10 @@ ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The reduced run of an all-to-all on a network whose servers all behave in the same way.
+    """A run that replaces an all-to-all whose servers all behave in the same way: two servers send what the first server sends.
 
-    - ``sample_traffic``: the messages of one server.
-    - ``ways``: the paths of packets between servers of each placement (set of switches that a server's NICs are on).
+    - ``sample_traffic``: the messages that the first server sends in the whole collective.
+    - ``ways``: the paths of packets between the placements (a placement is the set of switches that a server's NICs are on).
     - ``delay_ps``: the delay of the longest path. All paths are assumed to have this delay.
     - ``apart_ps``: the difference between the delays of the longest and the shortest path.
     """
@@ -245,16 +250,16 @@ class Rotation:
     nics: int
     servers: int
     packet_hops: int
-    """The number of packet hops (links that packets cross, added up) of all servers together."""
+    """The number of packet hops (links that packets cross, added up) of all servers of the whole collective together."""
 
     @property
     def choice(self) -> Choice:
-        """The engine and the reason for it."""
+        """The choice of the flow engine, with the reason: the number of packet hops, and the number of servers that behave in the same way."""
         why = f"about {self.packet_hops / 1e6:,.1f} M packet hops; one of {self.servers} servers that all behave in the same way"
         return Choice("flow", self.packet_hops, why)
 
     def note(self) -> str:
-        """Return a sentence with the assumptions of the reduced run."""
+        """Return a sentence with the assumptions under which the run replaces the whole collective."""
         text = (
             f"all-to-all by symmetry: one of {self.servers} servers is run, the others behave in the same way; "
             "the listed queue pairs are those of the first server"
@@ -270,7 +275,7 @@ def rotation(
     timeline: Timeline,
     setting: Callable[[FlowArguments], FlowArguments],
 ) -> Rotation | str:
-    """Return the reduced run of an all-to-all, or the reason (as text) why servers behave differently.
+    """Return the run that replaces an all-to-all (see ``Rotation``), or a text with the reason if none can replace it.
 
     ``known`` are NCCL's parameters. ``setting`` is a function that adds the engine settings of a run to its arguments. ``bed`` is the
     prepared network, and ``timeline`` has the faults.
@@ -323,7 +328,7 @@ def rotation(
 def run_rotation(
     bed: SimulatedNetwork, sample: Rotation, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Run, int]:
-    """Run the reduced all-to-all ``sample``. Return (the run, the largest number of messages that any NIC posts).
+    """Run ``sample``, which replaces an all-to-all. Return (the run, the largest number of messages that any NIC posts).
 
     ``bed`` is the prepared network. ``progress`` is called with the number of messages that arrived, and the number of all messages. Raises
     the errors of ``run_flows``.
@@ -390,9 +395,10 @@ def _packet_bytes(arguments: FlowArguments) -> int:
 
 
 def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowArguments:
-    """Return the engine arguments of a network of two servers with all NICs on one switch.
+    """Return the engine arguments of a network of two servers whose NICs are all on one switch.
 
-    ``hosts`` has the numbers of a server's NICs. ``wiring`` has the numbered nodes, ports and cables, and ``sample`` is the reduced run.
+    ``hosts`` has the numbers of a server's NICs. ``wiring`` has the numbered nodes, ports and cables, and ``sample`` is the run of the two
+    servers.
     """
     count = 2 * sample.nics
     cable = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]]
@@ -422,9 +428,9 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Return the queue pairs of both servers in the reduced run.
+    """Return the queue pairs between the two servers of the run ``sample``, first those of one direction, then those of the other.
 
-    A queue pair goes to the same NIC of the server as in the whole collective. ``sample`` is the reduced run.
+    A queue pair ends at the NIC with the same index as in the whole collective.
     """
     nics = sample.nics
     whose = _sender_is_first(sample)
@@ -455,9 +461,9 @@ def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
 
 
 def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
-    """Return (the messages of both servers, the indexes of the first server's messages among them).
+    """Return (the messages of both servers of the run ``sample``, the indexes of the first server's messages among them).
 
-    Data messages of both servers come first, then their credit messages (reports of free buffers). ``sample`` is the reduced run.
+    Data messages of both servers come first, then their credit messages (reports of free buffers).
     """
     program, parts, sample_traffic = sample.program, sample.parts, sample.sample_traffic
     count, pairs = len(parts.message), len(sample_traffic.pairs)
@@ -485,10 +491,10 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 
 
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after its arrival.
+    """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after the awaited part's arrival.
 
-    A message has full parts, one shorter part and empty parts. Parts of a message with the same length use the same links, so the one that
-    is posted last also arrives last. Only this part is listed. ``program`` has the messages of the collective.
+    A message has full parts, one shorter part and empty parts. Parts of a message with the same length use the same links, so the part that
+    is posted last also arrives last. Only this last part is listed. ``program`` has the messages of the collective.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

@@ -53,9 +53,10 @@ class Variant:
 def values_of(name: str, text: str) -> list[str]:
     """Return the values of setting ``name`` in a text such as ``a,b,c``.
 
-    - Commas inside a value, as in ``dlb:knob=1,knob=2``, are recognised by the form of the text; ``;`` can separate such values.
+    - A comma that belongs to a value does not separate values: the second comma in ``ecmp,dlb:knob=1,knob=2``, commas in the
+      brackets of a host list, and commas between the fields of background traffic.
+    - If the text contains ``;``, only ``;`` separates values.
     - `first..last` is a range for sizes and whole numbers, in which each value is twice the previous one.
-    - Commas in the brackets of a host list do not separate values.
     """
     if name == "size" and ".." in text:
         return [str(size) for size in sizes(text)]

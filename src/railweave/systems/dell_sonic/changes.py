@@ -36,8 +36,8 @@ ONE_VALUE = (
 )
 """Lines with one value, such as ``fec rs``. To remove such a line, ``no`` is followed by the line without its value.
 
-They are in addition to the lines of this kind that the statement tables describe. In the tables, these lines have no value, or only
-a part of the value.
+The statement tables describe further lines of this kind. The lines here must be listed, because they have no value in the tables, or
+only a part of the value.
 """
 
 _LINES = LineRules(

@@ -1,7 +1,7 @@
 """First boot of EOS: a switch downloads its startup configuration or, to install an image, a script.
 
-DHCP option 67 has its address (Arista EOS user manual, Initial Switch Access). The switch sends option 60 as
-``Arista;MODEL;VERSION;SERIAL``, and restarts after the download.
+DHCP option 67 has the address of this configuration or script (Arista EOS user manual, Initial Switch Access). The switch sends
+option 60 as ``Arista;MODEL;VERSION;SERIAL``, and restarts after the download.
 """
 
 from __future__ import annotations

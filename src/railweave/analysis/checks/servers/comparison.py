@@ -417,9 +417,10 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
 
 
 def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:
-    """Return the differences between the designed and the actual text of a file, sorted by their line in the actual text.
+    """Return the differences between the designed and the actual text of a server's file, sorted by line of the actual text.
 
-    Return None if there is no reader for files of this name. Raises ``RenderError``, with the line, if one of the texts cannot be read.
+    ``name`` is the name of the file. Return None if there is no reader for files of this name. Raises ``RenderError``, with the line,
+    if one of the texts cannot be read.
     """
     file = name.rpartition("/")[2]
     if file.endswith(".sh"):

@@ -132,7 +132,7 @@ class Kind:
     ordered: bool = False
 
     def of(self, name: str) -> Rule:
-        """Return the rule (kind of finding) for differences in a field of such an entry."""
+        """Return the rule (kind of finding) for a difference in the field ``name`` of an entry of this kind."""
         return self.rules.get(name, self.rule)
 
 

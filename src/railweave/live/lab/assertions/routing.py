@@ -80,7 +80,7 @@ def fib(lab: Running, routes: Routes) -> Observation:
 def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
     """Return the number of backup paths that were compared with ``routes``, and a sentence for each that differs.
 
-    A backup is the path that BGP would choose next, computed from its attributes.
+    A backup path is the path that BGP would choose next. It is computed from the attributes of the paths in BGP's table.
     """
     checked, failures = 0, list[str]()
     for config, bgp, sessions in _sessions(lab):
@@ -178,7 +178,7 @@ def _with_servers(network: Network) -> list[Segment]:
 
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:
-    """Return, for each leaf and color, the spines to which the leaf has undrained links of that color."""
+    """Return, for each leaf and color, the spines to which the leaf has links of the color that are not drained."""
     spines: dict[tuple[str, int], set[str]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:

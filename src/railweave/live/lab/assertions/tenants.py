@@ -67,10 +67,10 @@ def connected(lab: Running, routes: Routes) -> Observation:
 
 
 def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
-    """Check that no VRF has a prefix of a tenant that is isolated from it, and that no packet arrives between such tenants.
+    """Check that tenants are isolated as designed: a tenant's VRF has no prefix of an isolated tenant, and no packet arrives between the two.
 
-    FRR accepts routes with a different VNI into a VRF, but keeps them out of the kernel as "inactive". So the assertion checks both BGP
-    and the kernel.
+    FRR accepts routes with a different VNI into a VRF, but keeps them out of the kernel as "inactive". So the assertion checks both BGP and
+    the kernel.
     """
     owners = _owners(lab)
     if not owners:
@@ -200,7 +200,7 @@ def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
 
 
 def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
-    """Return, by (leaf, VRF), the number of packets that the VRF's VXLAN devices have sent, including its layer-2 networks."""
+    """Return, by (leaf, VRF), the number of packets that the VXLAN devices of the VRF and of the VRF's layer-2 networks have sent."""
     sent: dict[tuple[str, str], int] = {}
     for config in lab.plan.configs.values():
         names = {(tunnel.vrf, tunnel.device) for tunnel in tunnels.tunnels(config)}

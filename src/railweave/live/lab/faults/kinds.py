@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 PS_PER_S = 10**12
 
 BLACKHOLE_PREFERENCE = 1
-"""The preference of the rules that make a switch drop all packets that it should forward.
+"""The preference of the routing rules that make a switch drop all packets that it should forward.
 
-The rules come after the rule for the switch's own addresses and before the rules of all routing tables.
+The kernel evaluates these rules after the rule for the switch's own addresses and before all rules that look up routing tables.
 """
 
 
@@ -65,7 +65,7 @@ class Effect:
 def effect(lab: Running, target: FaultTarget) -> Effect:
     """Return the effect of a fault on this lab.
 
-    Raises ``LabError`` if this part of the network does not have the target of the fault.
+    Raises ``LabError`` if the part of the network that the lab runs does not contain the target of the fault.
     """
     fault = target.fault
     device = fault.device or ""

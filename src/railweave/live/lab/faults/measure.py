@@ -262,9 +262,10 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
-    """Return the queue pairs that should have a path during the fault ``effect``.
+    """Return those of ``pairs`` that should have a path during the fault ``effect``.
 
-    The routes ``expected`` decide if they can predict the fault. Otherwise these are the queue pairs that do not cross the fault.
+    If the fault takes links or devices down (``effect.down``), they are the pairs with a path in ``expected``, the routes computed for this
+    state. If routes cannot predict the effect, for example of a blackhole, they are the pairs that do not cross the fault.
     """
     kind = effect.target.fault.kind
     if effect.down:
@@ -278,10 +279,10 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Wait until the fault ``effect`` should end. Return the seconds from its start until kernels forwarded as expected.
+    """Wait until the fault ``effect`` should end. Return the seconds from the fault's start until kernels forwarded as ``expected``.
 
-    Return None if they did not forward as expected in time, or if the expected forwarding is unknown. ``begun`` is the start, by
-    ``time.monotonic``. ``lasts_s`` is the duration of the fault in seconds; None ends it soon after routers have converged.
+    Return None if kernels did not forward as expected in time, or if the expected forwarding is unknown. ``begun`` is the start, by
+    ``time.monotonic``. ``lasts_s`` is the duration of the fault in seconds; None ends the fault soon after routers have converged.
     """
     settled: float | None = None
     if effect.down is not None:

@@ -51,7 +51,7 @@ _NO_WAY = {
 """Socket errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
-"""The smallest sum of traffic shares for which every packet counts as crossing a hop. A hop can have several links."""
+"""The smallest sum of traffic shares, over the links of a hop, for which every packet counts as crossing the hop."""
 
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
@@ -121,8 +121,8 @@ class QueuePair:
 def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> tuple[list[QueuePair], int]:
     """Return queue pairs between NICs on different servers, and the number of all possible queue pairs.
 
-    There is one queue pair for each address of the source NIC. Both NICs have the same fabric, plane and tenant. If
-    there are more than ``most`` queue pairs, those within a rail come first and the rest is left out.
+    Two NICs have one queue pair for each address of the source NIC. Both NICs have the same fabric, plane and tenant. If there are more
+    than ``most`` queue pairs, those within a rail come first and the rest is left out.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
@@ -242,7 +242,7 @@ class Traffic:
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
-        """Send a packet of the queue pair ``pair``, which carries the numbers ``flow`` and ``sequence``.
+        """Send a packet of the queue pair ``pair``. The packet carries the numbers ``flow`` and ``sequence``.
 
         Return False if the server has no path for the packet.
 
@@ -323,7 +323,7 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return those of ``pairs`` from which no packet arrived in ``tries`` attempts.
+    """Send a packet for each of ``pairs``, at most ``tries`` times. Return the queue pairs of which no packet arrived.
 
     ``ip_bytes`` is the size of packets; None means the largest size that the NIC sends.
     """
@@ -337,7 +337,7 @@ def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_byt
 
 
 def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
-    """Return at most ``most`` queue pairs, selected at equal distances from the list."""
+    """Return at most ``most`` of the queue pairs, taken from the list at equal distances."""
     step = max(len(pairs) / most, 1.0) if most else 1.0
     return [pairs[int(place * step)] for place in range(min(most, len(pairs)))]
 

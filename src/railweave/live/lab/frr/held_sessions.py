@@ -99,10 +99,10 @@ PATIENCE_S = 7
 
 
 def release(lab: Running) -> list[str]:
-    """Release BGP sessions that BFD holds down, by configuring BFD again for groups of leaves.
+    """Release BGP sessions that BFD holds down: for each such session of a leaf, configure BFD again for the session's peer group.
 
-    Return the released sessions, each as ``leaf interface``, and add them to ``lab``. Do nothing within ``PATIENCE_S``
-    seconds of the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
+    Return the released sessions, each as ``leaf interface``, and add them to ``lab.released``. Do nothing within ``PATIENCE_S`` seconds of
+    the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
     """
     released: list[str] = []
     if time.monotonic() < lab.released_at + PATIENCE_S:

@@ -201,7 +201,7 @@ def add_vrfs(place: Place, config: DeviceConfig) -> None:
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
     """Return the daemons that a router runs.
 
-    They are the daemons of the lab's FRR that the switch's designed operating system would start, too.
+    They are the daemons of the lab's FRR, except those that the switch's designed operating system would not start.
     """
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
@@ -210,7 +210,7 @@ def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
     """Return a sentence, such as ``leaf1 runs no isisd: sonic starts none``, if the switch's designed operating system does not start a daemon.
 
-    The result is empty if it does. ``frr`` is the lab's FRR.
+    The result is empty if that system starts the daemon. ``frr`` is the lab's FRR.
     """
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
@@ -242,10 +242,10 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 
 
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
-    """Restart one daemon of a router with its part of the configuration. If no other daemon runs, restart the whole router.
+    """Restart one daemon of a router with the daemon's part of the configuration. If no other daemon runs, restart the whole router.
 
-    Raises ``LabError`` if the daemon does not start or rejects its configuration. ``place`` has the paths of the lab's files, ``frr`` the
-    lab's FRR.
+    Raises ``LabError`` if the daemon does not start or rejects its configuration. ``place`` has the paths of the lab's files, ``frr`` is
+    the lab's FRR.
     """
     name = config.name
     frr = frr_of(place, frr, name)

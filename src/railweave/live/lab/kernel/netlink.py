@@ -32,7 +32,7 @@ _UNICAST = 1
 _TYPE_MASK = 0x3FFF
 
 MAIN = 254
-"""The main routing table."""
+"""The number of the main routing table."""
 
 KERNEL, BGP, ISIS = 2, 186, 187
 """The values of a route's protocol field: the kernel (a prefix on the link), BGP's daemon, IS-IS's daemon (rtnetlink.h)."""

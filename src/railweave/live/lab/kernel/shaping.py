@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def set_links(lab: Running, links: Iterable[str], state: str) -> None:
-    """Set links ``up`` or ``down`` at the end that is not a server.
+    """Set links ``up`` or ``down`` at one end, which is never a NIC.
 
     A NIC that is set down would lose its addresses from router advertisements.
     """

@@ -2,11 +2,11 @@
 
 Each VRF has a bridge with the VXLAN device of its VNI. Outer packets use the switch's main namespace.
 
-The VNI of a layer-2 network also has a VXLAN device. It is a port of the VLAN's bridge and leads to the other leaves with
-this VLAN.
+The VNI of a layer-2 network also has a VXLAN device. This device is a port of the VLAN's bridge and leads to the other leaves with this
+VLAN.
 
-FRR's zebra finds a VXLAN device only if the device appears after the VRF, and sometimes not even then (FRR's issue 19403).
-Therefore tunnels are created after the daemons start, and devices that zebra did not find are created again.
+FRR's zebra finds a VXLAN device only if the device appears after the VRF, and sometimes not even then (FRR's issue 19403). Therefore
+tunnels are created after the daemons start, and devices that zebra did not find are created again.
 """
 
 from __future__ import annotations

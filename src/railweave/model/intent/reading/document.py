@@ -67,8 +67,8 @@ class Mistake:
 def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
     """Return the mistakes in ``value`` from pydantic's errors for ``model``, in words for the file's author.
 
-    If a value fits none of several permitted types, pydantic reports one error for each type. These become one mistake. If
-    the value has one of these types and the real mistake is inside the value, they are dropped.
+    If a value fits none of several permitted types, pydantic reports one error for each type. These errors become one mistake, or none if
+    another mistake inside the value explains them.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -148,7 +148,7 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """Return ``detail``, a pydantic error, as a ``WrongValueError``. If a validator raised such an error, return that.
+    """Return ``detail``, a pydantic error, as a ``WrongValueError``. If a validator raised a ``WrongValueError``, return it.
 
     Any other error gets railweave's plain message or, without one, pydantic's message.
     """
@@ -170,7 +170,7 @@ def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:
 
 
 def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequence[str]) -> Mistake:  # noqa: ANN401
-    """Return the mistake for a value, such as a list, of none of the kinds ``wanted``."""
+    """Return the mistake for a value, such as a list, with none of the ``wanted`` kinds."""
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:

@@ -1,6 +1,6 @@
 """The three input files of a network, read together. Callers can change fields of the fabric file on reading.
 
-``Fields`` finds the field of these files that requires a value, or its default.
+``Fields`` finds the field that requires a value: its line, or its default.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
     """Set fields in ``value``, a file's plain content. Keys of ``changes`` are paths such as ``topology.spines`` or ``servers.0.stripe``.
 
-    Their values are YAML text. Missing maps on a path are created. If a path cannot be followed, nothing is changed, and
+    The values are YAML text. Missing maps on a path are created. If a path cannot be followed, nothing is changed, and
     validation reports it.
     """
     for path, text in changes.items():
@@ -99,11 +99,11 @@ def read_source(
 
 
 class Field(NamedTuple):
-    """A field of the fabric file that may require a value.
+    """The path of a field that may require a value, in the fabric file or the inventory.
 
-    - ``keys``: the path of the field. The name of a switch or server also selects the host list that contains it, and the
-      entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the inventory.
-    - ``when``: a path that must be in the file. If it is absent, the next field in the list is used.
+    - ``keys``: the path. A key that is a device's name also fits a host list, or an entry of ``servers``, that contains the name.
+      ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the inventory.
+    - ``when``: the path of another field. Without that field in the file, ``Fields`` tries the next ``Field``.
     """
 
     keys: tuple[str, ...]

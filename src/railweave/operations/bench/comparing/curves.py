@@ -1,4 +1,4 @@
-"""Curves of bandwidth by message size, from the latest run, from earlier runs and from predictions, and comparison with predictions."""
+"""Curves of bandwidth by message size, for the latest run, earlier runs and predictions; and the comparison of runs with predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def against_prediction(
     None, the fraction in the run's plan is used or, without a plan, ``TOLERANCE``. Plans have a larger fraction if the error of
     predictions is unknown.
 
-    - Several runs of the same test share one row, with their median and the prediction of the latest run.
+    - Several runs of the same test share one row. The row has the median of these runs, and the latest run's prediction.
     - ``more``: settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     - ``accounts``: new predictions, by run id, for runs that were stored without a prediction.
     """
@@ -126,10 +126,10 @@ def failed(runs: Iterable[Run]) -> list[Row]:
 
 QUANTITIES = {"busbw_gbytes_per_s": "GB/s of bus bandwidth", "bandwidth_gbps": "Gb/s"}
 MOST_EARLIER = 4
-"""The largest number of earlier runs that a curve shows. The latest of them are chosen."""
+"""The largest number of earlier runs that a curve shows. If there are more, it shows the latest ones."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: (``where`` of its runs, operation, in-place or out-of-place, quantity, all labels except the row's name).
+"""The key of a curve: (``where``, operation, in-place or out-of-place, quantity, labels of its numbers without the label ``row_id``).
 
 ``where`` is the planned run, the pair of NICs or the number of GPUs. Table rows that differ only in size belong to the same
 curve.

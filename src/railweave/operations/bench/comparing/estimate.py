@@ -6,9 +6,9 @@ some of the pairs that cross the part are slow, and all other pairs are not. Onl
 places each pair on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most
 likely is named first, and the second most likely part is named as its runner-up.
 
-If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same
-round over the same leaf as a slow pair may be slow because of the same part. Such pairs are fitted separately, with a
-lower weight.
+If a switch or cable fails, its traffic takes other paths and slows the traffic there. So a pair that does not cross the faulty part
+may still be slow because of it, if the pair ran over the same leaf and in the same round as a slow pair that does. Such pairs are fitted
+separately, with a lower weight.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Part(JsonObject):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of the network (NICs, servers, leaves, cables, spines) that measured pairs cross, and these pairs.
+    """The parts of the network (NICs, servers, leaves, cables, spines) that measured pairs cross, and the crossings.
 
-    A crossing is a part together with one pair that crosses it.
+    A crossing is a part together with one pair that crosses it. Parts and pairs are given by their indexes.
 
     - ``part``, ``pair``: for each crossing, the index of the part and the index of the pair.
     - ``meeting``: for each pair, two numbers, one for each of its leaves. The number stands for a leaf in a round, so pairs
@@ -79,7 +79,7 @@ class Parts:
 
 
 def leaves_of(pair: Pair) -> set[str]:
-    """Return the leaves that a pair crosses, as far as they are known from its leaves and links."""
+    """Return the known leaves that a pair crosses: its ``leaves``, and the leaves at the ends of its ``links`` to servers."""
     servers = set(pair.hosts)
     leaves = set(pair.leaves)
     for link in pair.links:
@@ -141,7 +141,7 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
 
 
 FEWEST = 2
-"""The smallest number of pairs of which ``slowest`` computes a median."""
+"""The smallest number of pairs that must cross a part before ``slowest`` computes the median of their rates."""
 MOST_PARTS = 3
 """The largest number of slow parts of each kind that ``slowest`` reports."""
 
@@ -189,8 +189,8 @@ def slowest_table(parts: Iterable[Slowest]) -> Table:
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
     """Return the slowest parts of the network, at most ``most`` of each kind (NIC, server, cable, …).
 
-    Kinds are in the order of ``KINDS``, and the parts of a kind in the order of the median rate of their pairs, lowest first. The
-    median prevents that one bad peer makes a NIC slow. Kinds with only one part are left out.
+    Kinds are in the order of ``KINDS``, and the parts of a kind in the order of the median rate of their pairs, lowest first. Because of
+    the median, one bad peer does not make a NIC look slow. Kinds with only one part are left out.
     """
     levels: dict[str, dict[str, list[float]]] = {}
     for pair in pairs:
@@ -226,9 +226,9 @@ STRAY = 0.01
 LEAST = 0.05
 """The smallest slowdown, as a fraction of the rate, for which a part of the network is named."""
 NEAR = 20
-"""The number of most likely parts for which further pairs are examined: pairs that ran over a slow pair's leaf in the same round."""
+"""The number of most likely parts for which the estimate also uses pairs that ran over the leaf of a slow pair in the same round."""
 MET = 0.8
-"""The weight of pairs that only ran over the same leaf and round as slow pairs of a part. Pairs that cross the part have a weight of 1.
+"""The weight of a pair that only shared leaf and round with a slow pair of a part. Pairs that cross the part have a weight of 1.
 
 With a weight of 1 for both, a failed spine and the spine that takes over its traffic would explain the same pairs
 equally well.
@@ -328,14 +328,15 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
 
 
 WIDEST = 0.15
-"""The largest distance from the usual rate, as a difference of logarithms, at which a collective counts toward the usual rate."""
+"""The largest difference between the logarithms of a collective's rate and of the usual rate at which the collective counts as usual."""
 
 
 def _upper(logs: Numbers) -> float:
-    """Return the logarithm of the usual rate of collectives: the median of the runs near the third quartile.
+    """Return the logarithm of the usual rate of collectives. ``logs`` holds the logarithms of the rates of all runs.
 
-    A slow server slows every run that includes it. In a small cluster, or in groups of several servers, such runs can
-    be half of all runs. The median of all runs would then be lower than the rate of healthy servers.
+    The result is the median of the rates that are close to the third quartile of all rates (``WIDEST``). The reason is that a slow
+    server slows every run that includes it. In a small cluster, or in groups of several servers, such runs can be half of all runs. The
+    median of all runs would then be lower than the rate of healthy servers.
     """
     center = float(np.quantile(logs, 0.75, method="nearest"))
     for _ in range(5):
@@ -352,12 +353,13 @@ def _met(
     noise: float,
     weight: Numbers,
 ) -> tuple[NDArray[np.int64], Numbers, float]:
-    """Return (indexes of pairs, probability of each that the part slowed it, contribution of the pairs to the part's score).
+    """Return three results about the pairs that do not cross a part, but ran over the leaf of a slow pair of this part in the same round.
 
-    These pairs do not cross the part, but ran in the same round over the same leaf as a slow pair that crosses it.
+    They are the indexes of these pairs, for each of them the probability that the part slowed it, and the number that these pairs add to
+    the part's score.
 
     - ``meeting``: the leaf and round of each pair, as in ``Parts``.
-    - ``slow`` and ``crossing``: the indexes of the slow pairs and of all pairs that cross the part.
+    - ``crossing``: the indexes of all pairs that cross the part. ``slow``: the indexes of those that are slow.
     - ``rates``, ``noise``, ``weight``: the logarithms of the rates, their standard deviation, and the weight of each pair.
     """
     keys = np.unique(meeting[slow])
@@ -493,8 +495,8 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
     """Return sentences with likely causes if a row has about half, a third or a quarter of its expected rate; else an empty list.
 
-    ``pairs`` are the measurements of the row. If the exact links of a pair are known, the sentence does not suggest that its queue
-    pairs share an uplink.
+    ``pairs`` are the measurements of the row. One possible cause is that queue pairs share an uplink; it is left out if the exact links of
+    a pair are known.
     """
     if row.ratio is None:
         return []

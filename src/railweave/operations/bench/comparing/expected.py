@@ -258,7 +258,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
-    """Return (reason why a collective cannot be checked, empty if it can; number of its servers).
+    """Return (reason why a collective cannot be checked, number of servers of the collective). The reason is empty if it can be checked.
 
     ``operation`` is the collective, ``size`` its message size in bytes, and ``assumed`` gives the number of GPUs per server.
     """

@@ -96,9 +96,9 @@ def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bo
 
 
 def _stranger(run: Run, network: Network) -> str:
-    """Return the reason why a run of nccl-tests or rccl-tests cannot be predicted on this network: its servers are unknown.
+    """Return the reason why a run of nccl-tests or rccl-tests cannot be predicted on this network: the network lacks its servers.
 
-    Return "" if the network has all of its servers, if the run has predictions or no samples, and for other tools.
+    Return "" if the network has all of these servers, if the run has predictions or no samples, and for a run of any other tool.
     """
     if run.tool not in {"nccl-tests", "rccl-tests"} or run.predictions or not run.samples:
         return ""
@@ -171,7 +171,7 @@ def _of_table(texts: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 
 def _uplinks(network: Network) -> set[int]:
-    """Return the different numbers of uplinks that the leaves of a network have."""
+    """Return the numbers of uplinks per leaf that occur in a network: for example {4, 8} if some leaves have four and all others have eight."""
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:
@@ -203,10 +203,9 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Return a sentence if queue pairs of several NICs share the busiest uplink of a simulation (``predicted``) while other uplinks carry less.
+    """Return a sentence if queue pairs of several NICs share the busiest uplink in a simulation (``predicted``); otherwise an empty list.
 
-    The uplinks are those of the same switch. The sentence states how much the sharing slows these queue pairs. Otherwise, return an
-    empty list.
+    The sentence is given only if other uplinks of the same switch carry less. It states how much the sharing slows these queue pairs.
     """
     if predicted.measured is None:
         return []

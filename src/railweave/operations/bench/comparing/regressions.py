@@ -1,6 +1,6 @@
 """Comparison of runs with earlier runs of the same tests.
 
-A number is worse if it differs by more than the tolerance and by more than chance explains. A row is the comparison of
+A number counts as worse if it has become worse by more than the tolerance and by more than chance explains. A row is the comparison of
 one number, before and now.
 """
 
@@ -143,8 +143,7 @@ def regressions(
 
     - A row is worse if its median is worse by more than ``tolerance`` and this is unlikely to be chance. The test of
       chance needs ``FEWEST`` runs on each side.
-    - If a row is worse but ``before`` or ``now`` has fewer than ``fewest`` runs, its verdict is that there are too few
-      repeats.
+    - If ``before`` or ``now`` has fewer than ``fewest`` runs, the verdict of a row that would be worse is ``too few repeats``.
     """
     rows = [_row(key, before.get(key, ()), now.get(key, ()), tolerance, fewest) for key in sorted({*before, *now})]
     scatter = {

@@ -274,7 +274,7 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return (name, text) of the columns of the table row ``sample`` that this module does not interpret. Return () for other results.
+    """Return (name, text) of each column that this module does not interpret, in the table row ``sample``. Return () for other results.
 
     Rows that differ in such a column are not repeats of the same test.
     """
@@ -412,8 +412,8 @@ def of_network(
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
     """Return (settings of runs as ``located`` returns them, new predictions, notes). The first two have run ids as keys.
 
-    The notes are about runs without a prediction, and runs on other GPUs than the design has. ``progress`` receives a sentence
-    before each prediction. If ``predict`` is False, nothing is predicted. If ``network`` is None, all three are empty.
+    The notes are about runs without a prediction, and about runs on GPUs that differ from those of the design. ``progress`` receives a
+    sentence before each prediction. If ``predict`` is False, nothing is predicted. If ``network`` is None, all three results are empty.
     """
     if network is None:
         return {}, {}, []
@@ -467,7 +467,7 @@ def _leaves_of_collectives(runs: Sequence[Run], network: Network) -> dict[str, d
 ENDS = (("client", "local GID"), ("server", "remote GID"))
 """The two ends of a perftest run, each as (end, name of its GID in the output).
 
-Both ends print the same test. The end that printed this output counts as the client.
+perftest prints the same test at both ends. The end whose output was read counts as the client.
 """
 
 

@@ -165,7 +165,7 @@ def compared(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with ``relative`` set: the measured rate as a fraction of the expected rate.
 
     If all pairs of a test have a prediction, the expected rate is the predicted rate. Otherwise it is the median of the
-    pairs with the same test and the same number of links.
+    pairs with the same test and the same number of links. With fewer than ``FEWEST`` such pairs, ``relative`` is None.
     """
     groups: dict[tuple[str, int], list[Pair]] = {}
     predicted: dict[str, bool] = {}
@@ -203,7 +203,7 @@ SLOWER = (
 )
 """The quantities for which less is better."""
 COARSE = 0.1
-"""The bus bandwidth in GB/s below which its printed value has too few digits, so that times are compared instead."""
+"""The bus bandwidth in GB/s below which the printed number has too few digits. Times are then compared instead of bus bandwidths."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
 """The labels of nccl-tests and of training that are results of a run. All other labels are inputs, and distinguish numbers."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
@@ -315,7 +315,7 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
 
 
 def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
-    """Return the keys whose numbers to compare. If a run has several quantities for the same property, only one is kept.
+    """Return the keys whose numbers to compare. Some quantities of a test measure the same property; only one of them is kept:
 
     - Bus bandwidth is kept instead of time, unless it has too few digits.
     - Average latency is kept instead of typical latency.
@@ -389,7 +389,7 @@ ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "on
 
 
 def row_table(rows: Sequence[Row], of: str) -> Table:
-    """Return a table of rows with their verdicts, the worst first. ``of`` is the reference: ``prediction`` or ``runs``.
+    """Return a table of rows with their verdicts, the worst row first. ``of`` is the reference: ``prediction`` or ``runs``.
 
     Columns that are empty in every row are left out.
     """

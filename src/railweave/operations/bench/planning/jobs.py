@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A group of servers that runs a job, in the order of their ranks.
+    """A request to run collectives on a group of servers. ``hosts`` has the servers in the order of their ranks.
 
     - ``part``: the group of runs in the plan: ``servers``, ``cluster`` or similar. ``what``: a description of the servers.
-    - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.
-    - ``alike``: a key that is equal for scopes with equally many servers of the same kind that are distributed over
-      stripes in the same way.
+    - ``label``: distinguishes scopes of the same part, such as the server's name; empty if the part has only one scope.
+    - ``alike``: a value that is equal for scopes with the same expected result. Such scopes have equally many servers of one
+      kind, distributed over stripes in the same way.
     """
 
     part: str
@@ -73,9 +73,9 @@ class Job:
         ]
 
     def across(self) -> list[Scope]:
-        """Return a scope with the first server of each stripe (the servers on the same leaves).
+        """Return a list with one scope: the first server of each stripe. A stripe is the servers on the same leaves.
 
-        The result is empty if the scope would have a single server, or all servers.
+        The list is empty if the scope would have a single server, or all servers of the job.
         """
         first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
         hosts = tuple(host for host in self.hosts if host in first.values())
@@ -84,11 +84,11 @@ class Job:
         return [Scope("across", "", "one server of each stripe", hosts, (self.label, "across"))]
 
     def cluster(self) -> list[Scope]:
-        """Return a scope with all servers; empty if the job has only one server."""
+        """Return a scope with all servers of the job, in a list; an empty list if the job has only one server."""
         return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
 
     def alternating(self) -> list[Scope]:
-        """Return a scope with all servers, in an order in which every hop of a ring crosses the spines.
+        """Return a list with one scope: all servers, in an order in which every hop of a ring crosses the spines.
 
         For this, the order alternates between stripes (the servers on the same leaves).
         """

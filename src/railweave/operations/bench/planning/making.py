@@ -97,14 +97,14 @@ Above this number, a packet simulation takes more than about ten seconds per res
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A number to predict: the result of ``run`` at one message size. All runs with an equal ``alike`` share the number."""
+    """A request for one prediction: the result of the planned run ``run`` at the message size ``size_bytes``."""
 
     run: RunRequest
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """A key that is equal for questions with the same predicted number, which is then computed only once."""
+        """A key that is equal for questions with the same answer (a predicted result). The answer is then computed only once."""
         test = self.run.test
         if isinstance(test, Perftest):
             test_key: Hashable = (test.program, test.qps, test.both_ways)
@@ -201,10 +201,10 @@ def _of_perftest(
     asked: Mapping[Hashable, Question],
     progress: Callable[[str], None],
 ) -> dict[Hashable, float]:
-    """Return the predicted rate in 10^9 bit/s of each perftest question (a run at one message size), by the question's key.
+    """Return the predicted rate in 10^9 bit/s of perftest questions (each a run at one message size), by the question's key.
 
-    ``asked`` has the questions by key. ``routed`` is the network with its routes, and ``places`` has its NICs. Some questions get
-    no prediction:
+    ``asked`` has the questions by key. ``routed`` is the network with its routes, and ``places`` has its NICs. These questions get
+    no prediction, and are left out of the result:
 
     - runs of a NIC with itself, because the simulator has no path for them;
     - messages below ``RATE_FREE_BYTES``, if the message rate of the NIC is unknown.
@@ -386,10 +386,10 @@ def _test(run: PlannedRun) -> str:
 
 
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
-    """Return the range of the expected results as text, such as ``380 to 390 Gb/s at 8 MiB``, or None without predictions.
+    """Return the range of the expected results of some runs as text, such as ``380 to 390 Gb/s at 8 MiB``, or None without predictions.
 
-    The results are the bandwidths computed from slopes (``slope_gbytes``). Without slopes, they are the predictions for each run's
-    largest size.
+    If bandwidths by slope (``slope_gbytes``) are predicted, the range is that of these bandwidths. Otherwise it is the range of the
+    predictions for each run's largest size.
     """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
@@ -527,7 +527,7 @@ def _chosen(runs: Sequence[RunRequest], parts: Sequence[str], suite: str) -> lis
 
 
 def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
-    """Return a sentence for each reason why some runs have few or no predictions.
+    """Return a sentence for each reason why some of ``runs`` have few or no predictions.
 
     ``expected`` has the predictions of each run, in the order of ``runs``.
     """

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Rounds:
-    """An assignment of runs to rounds, in the order in which the runs are given.
+    """An assignment of runs to rounds. Runs are assigned one after another, each to the first round that is free.
 
-    There are as few rounds as possible if consecutive runs share no resource (``in_turns``).
+    The number of rounds is the smallest possible if consecutive runs share no NIC or link, as in the order of ``in_turns``.
     """
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield lists of pairs (turns) that together contain every pair of ``count`` players, such as NICs. In a turn, a player is in at most one pair.
+    """Yield turns that together contain every pair of ``count`` players, such as NICs. A turn is a list of pairs.
 
-    This is the circle method: one player keeps its place, and all others move on by one place each turn. If the number
-    is odd, one player has no partner in each turn.
+    A player is in at most one pair of a turn. This is the circle method: one player keeps its place, and all others move on by
+    one place each turn. If ``count`` is odd, one player has no partner in each turn.
     """
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     for _ in range(len(circle) - 1):
@@ -292,8 +292,8 @@ def _choose(
 ) -> tuple[Place, Place, tuple[int, int]] | None:
     """Return (NIC of one leaf, NIC of another leaf on a different server, indexes of their addresses), or None if there is no such pair.
 
-    Both addresses have the path color ``color``. ``here`` and ``there`` are the NICs of the two leaves. ``first`` and ``second``
-    number the NICs to try first, modulo the number of NICs on the leaf.
+    Both addresses have the path color ``color``. ``here`` and ``there`` are the NICs of the two leaves. The search begins with the
+    NIC of index ``first`` in ``here`` and the NIC of index ``second`` in ``there``; both indexes are taken modulo the length.
     """
     place = here[first % len(here)]
     at = place.place_of(color)

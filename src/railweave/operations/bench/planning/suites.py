@@ -1,7 +1,7 @@
 """Suites by name, and runs of nccl-tests or rccl-tests for a job. A suite is a function that returns runs for pairs and jobs.
 
-``table12``, ``table1.3`` and ``fifty-km`` reproduce the measurements of the source documents. If a document does not
-state its message size, the suite uses the size that docs/validation.md assumes for those rows.
+``table12``, ``table1.3`` and ``fifty-km`` reproduce the measurements of published documents. If a document does not state the
+message size of a result, the suite uses the size that docs/validation.md assumes for this result.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings in which runs of a suite differ.
+    """The settings in which one run of a suite differs from others.
 
     - ``label``: the end of the run's name, such as ``qps-04``. ``variables``: NCCL variables.
     - ``lb``: the load balancing of switches; None for that of the design.
@@ -217,10 +217,11 @@ def _profile(name: str) -> str:
 
 
 def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """Return the runs of the 50 km article between sites.
+    """Return runs between sites, like those of the 50 km article.
 
-    The first runs measure one pair of NICs at different sites, by number of queue pairs. The others are all-reduces of each job in
-    ``jobs`` over several sizes, with different buffers, channels and queue pairs. The slope of the time over the size gives the rate.
+    The first runs measure one pair of NICs at different sites, each run with a different number of queue pairs. All further runs are
+    all-reduces of each job in ``jobs`` over several sizes, with different buffers, channels and queue pairs. The slope of the time over
+    the size gives the rate.
     """
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PLANNED, PLAN = "planned run", "plan"
-"""The names of two settings of a stored run: the name of its planned run, and the digest of its plan."""
+"""The keys of two settings of a stored run. Their values are the name of the planned run, and the digest of the plan."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """Return (path that does not exist yet, number of the attempt). If ``path`` exists, the number is added to its name."""
+    """Return (path that does not exist yet, number of the attempt). If ``path`` exists, the new path has this number in its file name."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1
@@ -158,7 +158,7 @@ def _last(came: RunResult) -> Iterable[str]:
 def with_servers(
     environment: Environment, hosts: Iterable[str], surveyed: dict[str, dict[str, str]], checked: dict[str, object]
 ) -> Environment:
-    """Return the environment of a run: the environment of all runs, with the versions and check results of the run's servers added.
+    """Return the environment of one run: ``environment``, which all runs have in common, with the versions and check results of the run's servers added.
 
     A version that is the same on all servers is stored once. Firmware is stored by server and device. ``surveyed`` has
     the versions by server, and ``checked`` the check results by server.
@@ -205,7 +205,7 @@ class RunOptions:
 
 
 def hosts_of(run: PlannedRun) -> tuple[str, ...]:
-    """Return the servers of a run: those of a collective in rank order, or the client and the server of a perftest."""
+    """Return the servers of a run: for a collective, its servers in rank order; for a perftest, the client and the server."""
     test = run.test
     return test.hosts if isinstance(test, NcclTests) else (test.client.host, test.server.host)
 
@@ -284,10 +284,10 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return, by server of these runs, its software versions by name, such as ``kernel``; empty for a server that does not answer.
+    """Return the software versions of each server of these runs: by server, then by name, such as ``kernel``.
 
-    ``shells`` has the connections to servers, and ``ways`` the options of execution. If all runs are collectives that are started from
-    a machine outside the run, no server is queried, and the result is empty.
+    A server that does not answer has no versions. If all runs are collectives that are started from a machine outside the run, no
+    server is queried, and the result is empty. ``shells`` has the connections to servers, and ``ways`` the options of execution.
     """
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")

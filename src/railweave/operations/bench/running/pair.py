@@ -209,7 +209,7 @@ def _found(came: RunResult, end: str, script_lines: list[str]) -> None:
 def wrong(outcome: ScriptOutput, limit_s: float) -> str:
     """Return the reason why a script failed, from its output and exit status; empty if it succeeded.
 
-    ``limit_s`` is the time limit under which the script ran, for the message that it was ended.
+    ``limit_s`` is the script's time limit. The reason names the limit if the script was ended because of it.
     """
     if outcome.lost:
         return outcome.lost

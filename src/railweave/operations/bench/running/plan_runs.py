@@ -91,10 +91,10 @@ def _named(run: PlannedRun, name: str) -> bool:
 class RunSummary:
     """A summary of the executed runs.
 
-    - ``plan``, ``store``: the names of the plan and of the store.
+    - ``plan``: the digest of the plan. ``store``: the name of the store.
     - ``chosen``: the selected runs.
     - ``runs``: the results, as stored.
-    - ``commands``: pairs of a run's name and the command that starts it.
+    - ``commands``: (name of a run, command that starts the run) of each selected run.
     """
 
     plan: str
@@ -206,8 +206,8 @@ def run_plan(
 
     - ``asked``: the plan, and the selection of its runs.
     - ``how``: the options of execution. ``access``: the path of access.yaml, or None for the defaults.
-    - ``dry_run``: only return the commands.
-    - ``host_check``: run ``railweave host check`` on each server first, with ``sudo`` as root.
+    - ``dry_run``: execute nothing; return a summary with the commands.
+    - ``host_check``: run ``railweave host check`` on each server first. If ``sudo`` is True, this check runs as root.
     - ``meanwhile``: a function that runs at the same time. If it fails, all runs stop and its error is raised.
     - ``say``: a function that receives progress lines.
     """
@@ -327,7 +327,7 @@ def scripts_of(network: Network, own_script: Path | None) -> dict[str, str]:
 
 
 def environment_of(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
-    """Return the facts common to all runs: the design, the job variables, the plugin and the last revision of the switches' configurations."""
+    """Return the facts common to all runs: the design, the job's variables, NCCL's network plugin, and the last revision of the switches' configurations."""
     variables: dict[str, str] = {}
     for server in network.servers:
         if server.name not in network.absent:

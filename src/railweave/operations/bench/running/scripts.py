@@ -22,7 +22,7 @@ NO_GID = 97
 NO_PORT = 98
 """The exit status if no TCP port is free."""
 PORTS = 64
-"""The number of TCP ports to try, beginning with the first."""
+"""The number of consecutive TCP ports that the server end of a perftest tries."""
 GRACE_S = 5
 """The seconds between the request to a program to exit and its kill."""
 DEVICES = "/sys/class/infiniband"

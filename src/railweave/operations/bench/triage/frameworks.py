@@ -61,9 +61,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A rank or process that, according to a report, is behind the others or has ended. If ``behind`` is False, it is ahead of the others.
+    """A rank or process that, according to a report, has ended or is behind the other ranks. If ``behind`` is False, it is ahead of them.
 
-    ``text`` is the text of the report. ``host`` may be empty, and ``rank`` None if it is unknown.
+    ``text`` is the text of the report. ``host`` may be empty, and ``rank`` is None if it is unknown.
     """
 
     file: str
@@ -76,7 +76,10 @@ class Absent:
 
 @dataclass
 class Reports:
-    """All reports in texts about the progress of ranks. ``hosts`` has the host of each rank. ``members`` has the ranks of each process group."""
+    """The reports about the progress of ranks, from one or more texts.
+
+    ``hosts`` has the host of each rank. ``members`` has the ranks of each process group.
+    """
 
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     progress: list[Progress] = field(default_factory=list[Progress])

@@ -1,7 +1,7 @@
 """Triage rules that compare the hosts of a job: networks, devices, versions, variables, interfaces, speeds and the order of ranks.
 
-Each rule is applied to one text, and compares its hosts with those of all logs of the same job. For example, a job may
-have one log for each rank. The docstring of a rule's function states the rule.
+Each rule is applied to one text. It compares the hosts in this text with the hosts in all logs of the same job. For example, a job
+may have one log for each rank. The docstring of a rule's function states the rule.
 """
 
 from __future__ import annotations
@@ -221,7 +221,8 @@ def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str 
 def _selected(wanted: str, name: str) -> bool:
     """Return True if ``wanted``, the value of NCCL_IB_HCA, selects the device ``name``.
 
-    The value lists beginnings of device names; after ``=``, whole names. After ``^``, all other devices are selected.
+    ``mlx5_1`` selects all devices whose names begin with mlx5_1, and ``=mlx5_1`` only the device mlx5_1. A ``^`` before the value
+    selects all devices except those.
     """
     excluded = wanted.startswith("^")
     exact = wanted.lstrip("^").startswith("=")
@@ -473,7 +474,7 @@ def mtus(case: Case) -> Iterator[FindingPlace]:
 def rings(case: Case) -> Iterator[FindingPlace]:
     """The ring of a channel enters and leaves each server once.
 
-    Yield a finding for the first ring of NCCL that leaves a server more often.
+    Yield a finding for the first channel of NCCL whose ring leaves servers more often than that.
     """
     log = case.log
     if log is None:

@@ -488,9 +488,10 @@ def _host_in(reason: str, case: Case) -> str:
 
 
 def _cause(case: Case) -> str:
-    """Return a clause with the first warning of the case's text, or else of the other texts of the job; empty if there are no warnings.
+    """Return a clause with the first warning of the case's text; empty if there are no warnings.
 
-    A warning that a peer ended is used only if there is no other warning, because it is a consequence.
+    If the text has no warning, the clause has the first warning of the job's other texts. A warning that a peer ended is used only if
+    its text has no other warning, because it is a consequence.
     """
     for log in ((case.log,) if case.log else ()) + case.job:
         warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings
@@ -551,7 +552,10 @@ class Diagnosis(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class TriageResult:
-    """The values read from a text, and the diagnosed faults. The most severe faults come first, and causes come before their consequences."""
+    """The values read from a text, and the faults diagnosed in it.
+
+    The most severe faults come first. Among faults of equal severity, causes come before their consequences.
+    """
 
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
@@ -571,7 +575,7 @@ class TriageResult:
 def triage(text: str, file: str, design: wire.Design | None = None) -> TriageResult:
     """Diagnose a run from its output. Never raises an error.
 
-    ``file`` is the name of the source in findings. ``design`` is the design of the network, or None.
+    ``file`` is the name of the output's file or other source, for findings. ``design`` is the design of the network, or None.
     """
     return triage_job([(text, file)], design)[0]
 
@@ -611,7 +615,7 @@ def jobs_of(logs: Sequence[NcclLog | None]) -> list[tuple[NcclLog, ...]]:
     """Return for each log the logs of the same job, including the log itself.
 
     Logs belong to the same job if they share a communicator's id. Logs without ids belong to the same job if their
-    numbers of ranks agree and they have neither ranks nor processes in common, like files of ``NCCL_DEBUG_FILE``.
+    numbers of ranks agree and they have neither ranks nor processes in common. Files that ``NCCL_DEBUG_FILE`` names are such logs.
     """
     group = list(range(len(logs)))
     for later, log in enumerate(logs):
@@ -638,7 +642,10 @@ def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
 
 
 def design_of(network: Network | None) -> wire.Design:
-    """Return the part of a network's design that triage uses: its NICs by address and by server, and their networks; empty for None."""
+    """Return the part of a network's design that triage uses: its NICs by address and by server, and the IP networks of its NICs.
+
+    If ``network`` is None, the result is empty.
+    """
     if network is None:
         return wire.Design()
     networks: set[wire.Network] = set()

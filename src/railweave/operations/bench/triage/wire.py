@@ -84,7 +84,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Case:
-    """A text to diagnose.
+    """The input of a triage rule: a text to diagnose, and the data to compare it with.
 
     - ``read``: the parsed text; ``lines``: the lines of the text.
     - ``design``: the design to compare with; empty without one.
@@ -100,7 +100,7 @@ class Case:
 
     @property
     def file(self) -> str:
-        """The name of the file or other source that the text is from."""
+        """The name of the text's file; ``-`` if the text was read from standard input."""
         return self.read.file
 
     @property
@@ -308,7 +308,7 @@ def completions(case: Case) -> Iterator[FindingPlace]:
 def _vendor(case: Case, completion: FailedCompletion) -> str:
     """Return a suffix with the name of a failed completion's status, and the meaning of the vendor's error code if it is known.
 
-    The names of the devices in the completion or in the case's log show the driver; without one, it is taken to be mlx5.
+    The driver is derived from the device names in the completion or in the case's log. If no name shows a driver, mlx5 is assumed.
     """
     named = completion.status is not None and 0 < completion.status < len(STATUSES)
     name = f", {STATUSES[completion.status or 0].removeprefix('IBV_WC_')}" if named else ""
@@ -356,7 +356,7 @@ def _of_perftest(case: Case) -> Iterator[FindingPlace]:
 def _with_seen(case: Case, message: LogMessage) -> str:
     """Return a suffix that identifies the queue pair of a failed ``ibv_modify_qp``; empty for any other call.
 
-    The suffix has the two ends that the call names. If it names none, the suffix has the last queue pair that the same
+    The suffix has the two ends that the message names. If the message names none, the suffix has the last queue pair that the same
     host printed before, or else ``NCCL_IB_GID_INDEX``.
     """
     if "ibv_modify_qp" not in message.text or case.log is None:

@@ -1,6 +1,6 @@
 """Execution of a campaign's turns: inject faults with a rollback timer on each switch, measure packets and drops, restore, and check.
 
-A turn is a revision of the journal. Its configuration changes are committed but never confirmed. If the program ends
+Each turn is recorded as a revision in the journal. Its configuration changes are committed but never confirmed. If the program ends
 early for any reason, the timer on the switch reverts these changes. ``deploy status`` then shows an interrupted
 revision, and ``deploy resume`` reverts the changes at once.
 """
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 BEFORE_S = 1.0
-"""The seconds for which packets are sent before faults are injected."""
+"""The duration in seconds of sending test packets before faults are injected."""
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,10 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """Return the lines of ``status:`` (fabric file) that would take the same devices and links out of service as a turn."""
+    """Return the lines of ``status:`` (fabric file) that would take the same devices and links out of service as a turn.
+
+    If it is unknown which links a fault takes out of service, its line names the faulty device.
+    """
     lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
@@ -280,8 +283,8 @@ _AT_ONCE = PlanLimits(one_wave="one turn of a campaign")
 class TurnPrediction:
     """The predicted effect of a turn (faults injected together), as numbers of queue pairs.
 
-    - ``queue_pairs``: the examined queue pairs; ``crossing``: those that use the failed links or devices.
-    - ``keep``: those that have a path during the fault; None if unknown.
+    - ``queue_pairs``: all examined queue pairs; ``crossing``: those of them that use the failed links or devices.
+    - ``keep``: those of all examined ones that have a path during the fault; None if unknown.
     """
 
     queue_pairs: int
@@ -313,7 +316,7 @@ def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn)
 
 
 def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[str]]:
-    """Return the set of links that each queue pair uses, by (source, destination, source address), if it has a path."""
+    """Return the set of links of each queue pair, by (source, destination, source address). Queue pairs without a path are left out."""
     links: dict[tuple[str, str, str], set[str]] = {}
     nics = [
         (f"{server.name}:{nic.name}", nic)

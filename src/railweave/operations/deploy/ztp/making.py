@@ -75,9 +75,9 @@ def minimal(config: DeviceConfig) -> DeviceConfig:
 class Device:
     """A device at its first boot.
 
-    - ``address``: its management address with prefix length.
+    - ``address``: the device's management address with prefix length.
     - ``gateway``: the gateway of the management network.
-    - ``serial_options``: the DHCP options in which it sends its serial number; ``headers``: the HTTP headers that have it.
+    - ``serial_options``, ``headers``: the DHCP options and the HTTP headers in which the device sends its serial number.
     - ``options``: the DHCP options that the server sends to the device.
     - ``files``: the text of each file that the device fetches, by name.
     """
@@ -417,7 +417,10 @@ def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, se
 
 
 def _check(serials: Mapping[str, str]) -> None:
-    """Raise ``InputError`` if a serial number is invalid, or if two devices have the same one. ``serials`` has the numbers by device."""
+    """Raise ``InputError`` if a serial number is invalid, or if two devices have equal serial numbers.
+
+    ``serials`` has the serial numbers by device.
+    """
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for name, serial in serials.items():

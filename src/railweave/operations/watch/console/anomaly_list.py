@@ -21,7 +21,10 @@ MOST = 200
 
 
 def anomalies(console: Console, values: Values) -> PageView:
-    """Return the page of anomalies: open causes with their effects, then closed anomalies. ``values`` collects its live values."""
+    """Return the page of anomalies: open causes with their effects, then closed anomalies.
+
+    Values that change while the page is open are added to ``values``.
+    """
     listed = console.anomalies()
     now = values.html("anomalies", anomaly_cards(listed))
     over = console.watching.anomalies.listed(closed=True)

@@ -43,7 +43,7 @@ HEADS = columns("Device", "Role", "State", "Anomalies", *RATES, numbers=RATES)
 
 
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page with the list of devices. ``values`` collects its live values.
+    """Return the page with the list of devices. Values that change while the page is open are added to ``values``.
 
     The query parameters ``fabric``, ``role`` and ``stripe`` select devices. A parameter may have several values,
     separated by blanks.
@@ -100,9 +100,9 @@ def _row(console: Console, values: Values, device: Switch, wrong: int, worst: st
 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
-    """Return a table cell with the state of the device ``name``. If its numbers do not arrive, the cell shows since when, and why.
+    """Return a table cell with the state of the device ``name``. If no numbers of the device arrive, the cell shows since when, and why.
 
-    ``values`` collects live values. ``tag`` is the HTML tag of the cell.
+    Values that change while the page is open are added to ``values``. ``tag`` is the HTML tag of the cell.
     """
     device = console.devices[name]
     reached, age = device.reached, device.reached.age_s
@@ -138,7 +138,10 @@ _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
 def switch(console: Console, name: str, values: Values) -> PageView:
-    """Return the page of a switch: its ports, queues and sessions with their expected values. ``values`` collects its live values."""
+    """Return the page of a switch: its ports, queues and sessions with their expected values.
+
+    Values that change while the page is open are added to ``values``.
+    """
     expected = console.expected[name]
     device = console.network.switch(name)
     colors = {each.session.interface: each.color for each in expected.sessions}
@@ -196,7 +199,7 @@ NOT_KEPT = element(
 
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
-    """Return the markup of a device's traffic chart: a list of its ``ports`` and of times to choose from, and the element that the script draws into."""
+    """Return the markup of a device's traffic chart: a list of its ``ports``, a list of time spans, and the element into which the script draws."""
     port_choice = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
     span = element(
         "select", *(element("option", text(words), value=seconds) for seconds, words in SPANS), id="chart-span"
@@ -208,7 +211,10 @@ def _chart(name: str, ports: Iterable[Port]) -> str:
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:
-    """Return the table row of a watched port. ``values`` collects live values, and ``color`` is the markup of the port's path color."""
+    """Return the table row of a watched port. ``color`` is the markup of the port's path color.
+
+    Values that change while the page is open are added to ``values``.
+    """
     numbers = console.ports.of(port.device, port.name)
     key = f"{port.device}/{port.name}"
     used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
@@ -300,7 +306,7 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
-    """Return the page of a server. ``values`` collects its live values.
+    """Return the page of a server. Values that change while the page is open are added to ``values``.
 
     The numbers of the server's NICs are those of the leaf ports to which they are connected.
     """

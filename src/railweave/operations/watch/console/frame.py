@@ -52,7 +52,7 @@ def kind(name: str) -> str:
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """Return (markup below the heading of each page, its live values by key). Live values are updated in the open page.
+    """Return (markup below the heading of each page, the values in this markup that change while the page is open, by key).
 
     The markup shows the anomalies, the number of devices that are up, and the age of the numbers.
     """
@@ -107,10 +107,10 @@ QUIET_S = 15.0
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
-    """Yield the event stream of one page: first all live values, then changed values, until the watch ends or ``STREAM_S`` has passed.
+    """Yield the event stream of one page: first all values that the open page updates, then those that have changed.
 
-    A value that no longer exists is sent as an empty text. ``live`` is a function that returns the page's current values,
-    or None if the page no longer exists.
+    The stream ends with the watch, or after ``STREAM_S``. A value that no longer exists is sent as an empty text. ``live`` is a function
+    that returns the page's current values, or None if the page no longer exists.
     """
     sent: Live = {}
     version = -1

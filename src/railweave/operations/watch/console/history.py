@@ -51,10 +51,7 @@ class Line:
 
 
 def _absent(series: Series) -> float | None:
-    """Return the value of a series at a time for which there is no sample.
-
-    The value is 0 for metrics whose zeros are not stored, otherwise None.
-    """
+    """Return the value that a chart shows for a series at a time without a sample: 0 for metrics whose zeros are not stored, otherwise None."""
     return 0.0 if METRICS[series.metric].sparse else None
 
 
@@ -106,7 +103,7 @@ class SeriesHistory:
             task.exception()
 
     def lines(self, span_s: float) -> tuple[list[float], list[Line]]:
-        """Return (times within the last ``span_s`` seconds, lines: each series with its number at each of these times)."""
+        """Return (times, lines) of the last ``span_s`` seconds. Each line is a series with its number at each of these times."""
         since = time() - span_s
         by_time: dict[float, dict[Series, float]] = {}
         if self._store is not None:
@@ -141,7 +138,7 @@ class Event:
 
 
 def history(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of traffic over time. ``values`` collects its live values.
+    """Return the page of traffic over time. Values that change while the page is open are added to ``values``.
 
     The query parameter ``span`` is the length of time in seconds.
     """

@@ -79,9 +79,10 @@ class Ports:
 
 
 class _Places:
-    """The series of a device layout that the columns of the table of ports need.
+    """The series of a device that the table of ports shows.
 
-    ``metrics`` has, by metric, two arrays of equal length: the indexes of its series in the layout, and the numbers of their ports.
+    ``metrics`` has, by metric, two arrays of equal length: the indexes of these series in the device's layout, and the numbers of their
+    ports.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -91,9 +92,9 @@ class _Places:
         self._known = 0
 
     def learn(self) -> int:
-        """Add the series that are new in the layout, and return the length of the layout.
+        """Read the layout again if it has new series. Return the number of series in the layout.
 
-        If the length is greater than before, the caller knows that there are new series.
+        If the number is greater than before, the caller knows that there are new series.
         """
         if self._known < len(self.layout):
             self._known = len(self.layout)
@@ -190,8 +191,8 @@ class _Reader:
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
     """Return one value per row of the table of ports, from the ``values`` of series whose rows are ``rows``.
 
-    If ``most`` is True, it is the largest of the row's values, otherwise their sum; NaN if the row has no values. ``size`` is
-    the number of rows.
+    The value of a row is the largest of its series' values if ``most`` is True, otherwise their sum. It is NaN if no series of the row has
+    a value. ``size`` is the number of rows.
     """
     known = ~np.isnan(values)
     if most:
@@ -333,7 +334,7 @@ def _by_color(network: Network) -> list[Group]:
 
 
 def _by_stripe(network: Network) -> list[Group]:
-    """Return groups of the uplinks of each stripe (the servers on the same leaves): one of all, and one for each path color.
+    """Return groups of uplinks for each stripe (the servers on the same leaves): a group of all uplinks, and a group for each path color.
 
     The picture of a large fabric draws these groups between its blocks, which are the stripes and the spines.
     """

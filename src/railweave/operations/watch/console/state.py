@@ -76,7 +76,7 @@ class Console:
 
     @cached_property
     def swatches(self) -> Mapping[tuple[str, int | None], str]:
-        """The CSS class of each path color's swatch, by fabric and ``Color.index``."""
+        """The CSS class of each path color's swatch (a small mark in this color), by fabric and ``Color.index``."""
         strokes = network_strokes(self.network)
         return {
             (fabric, index): swatch_class(stroke)
@@ -125,7 +125,7 @@ class Console:
             self._waiting.discard(event)
 
     def anomalies(self) -> list[Anomaly]:
-        """Return the open anomalies: causes before effects, and the most severe first."""
+        """Return the open anomalies: first the causes, then the anomalies that follow from others. In both parts, the most severe are first."""
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:

@@ -47,7 +47,7 @@ PATH_ABOUT = (
 
 
 def path(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of the path between two NICs. ``values`` collects its live values.
+    """Return the page of the path between two NICs. Values that change while the page is open are added to ``values``.
 
     The query parameters ``src`` and ``dst`` have the form ``SERVER:NIC``; by default, they are two NICs of one rail.
     The parameter ``qps`` is the number of queue pairs.
@@ -138,7 +138,8 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
     """Return the table row of a link on a path, with the numbers of the port that sends into the link.
 
     - ``number``: the number of the hop. ``share``: the part of the traffic that uses this link.
-    - ``sender``: the device that sends into the link's ``cable``. ``values`` collects live values.
+    - ``sender``: the device that sends into the link's ``cable``.
+    - ``values``: collects the values that change while the page is open.
     """
     up = sender == cable.a.device
     place = console.links.places[cable.name]
@@ -175,10 +176,10 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """A quantity that the cells of a rail map (rails by leaves) can show.
+    """A quantity by which the cells of a rail map (rails by leaves) can be shaded.
 
-    - ``label``: its name; ``about``: an explanation.
-    - ``kind``: the kind of the leaf's cables whose numbers a cell combines.
+    - ``label``: the quantity's name; ``about``: an explanation.
+    - ``kind``: the kind of cables, such as ``server``. A cell combines the numbers of the leaf's cables of this kind.
     - ``column``: the column of ``links.COLUMNS`` that is shown for the cables' ports; empty means the load.
     """
 
@@ -201,7 +202,7 @@ SHADES: Mapping[str, Shade] = {
 def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """Return the page with a map of rails and leaves, shaded by a quantity that the query parameter ``of`` selects.
 
-    ``values`` collects its live values.
+    Values that change while the page is open are added to ``values``.
     """
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
@@ -314,7 +315,10 @@ ABOUT = (
 
 
 def topology(console: Console, values: Values) -> PageView:
-    """Return the page with the picture of the network and the load of its links. ``values`` collects its live values."""
+    """Return the page with the picture of the network and the load of its links.
+
+    Values that change while the page is open are added to ``values``.
+    """
     key = "".join(
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))
@@ -341,7 +345,7 @@ def topology(console: Console, values: Values) -> PageView:
 def _row(console: Console, values: Values, group: Group) -> str:
     """Return the table row with the load of a group of links, such as all links of a path color or all links to servers.
 
-    ``values`` collects live values.
+    Values that change while the page is open are added to ``values``.
     """
     load = console.links.of(group, console.load)
     name = console.past.colors.get((group.fabric, group.color), "none")
@@ -374,9 +378,9 @@ def _row(console: Console, values: Values, group: Group) -> str:
 
 
 def marks(console: Console) -> Live:
-    """Return the values that the script draws into the picture: the load of links, and the anomalies of devices and links.
+    """Return the values that the script draws into the picture: the load of links, and the severity of anomalies of devices and links.
 
-    For a large network, whose picture does not draw single links, the loads are those of groups of links.
+    The picture of a large network does not draw single links. Its loads are those of groups of links.
     """
     live: Live = {}
     picture = console.picture

@@ -100,12 +100,15 @@ SMALLEST_POWER, LARGEST_POWER = 10, 34
 ANY_BYTES = 10**15
 """The size limit in bytes in the last row of a table. No message exceeds it."""
 BETTER_BY = 0.03
-"""The fraction by which a choice of algorithm and protocol may be slower than the fastest and still count as equally fast."""
+"""The largest fraction by which a choice of algorithm and protocol may be slower than the fastest choice and still count as equally fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunerRow:
-    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers (``nodes``). The first matching row of the table applies."""
+    """A row of ``tuner.json``: NCCL's settings for one collective of up to ``max_bytes`` on ``ranks`` ranks and ``nodes`` servers.
+
+    The first matching row of the table applies.
+    """
 
     collective: Collective
     ranks: int
@@ -183,8 +186,8 @@ SCHEMA = 1
 def tuner_json(members: Sequence[HostScope]) -> str:
     """Return the text of ``tuner.json`` for jobs on the servers ``members``.
 
-    It is empty for a single server, for servers of different models, for NVLink domains of several servers, and if jobs do not use
-    railweave's plugin.
+    The text is empty for a single server, for servers of different models, for NVLink domains of several servers, and if jobs do not
+    use railweave's plugin.
     """
     first = members[0]
     config = config_of(first)

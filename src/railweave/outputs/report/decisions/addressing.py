@@ -154,8 +154,8 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
     """Return the address pools of the server prefixes of segments.
 
-    These are the pools of the segments' tenants or, if there are none, of the fabric. If the fabric file's ``other_links`` has pools too,
-    the result has those of both that contain a gateway of the segments.
+    These are the pools of the segments' tenants or, if these tenants have no pools, the server pools of the fabric. If the fabric file also
+    has ``other_links`` with address pools, return only those of all these pools that contain a gateway of the segments.
     """
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
@@ -190,7 +190,8 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
 def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ...]]:
     """Return table rows with the first eight prefixes of the first segment (a leaf port or VLAN with its servers), as an example.
 
-    A row has the NIC or the stripe and rail, the path color, the prefix, and the gateway. Return an empty list without segments.
+    Each row has four texts: the NIC (for a VLAN, the stripe and the rail), the path color, the prefix, and the gateway. Return an empty
+    list without segments.
     """
     return [
         (

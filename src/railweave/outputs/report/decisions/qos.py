@@ -33,9 +33,10 @@ KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """Return the decision about cable lengths inside a site: for each kind of cable, its length and the greatest possible length.
+    """Return the decision about cable lengths inside a site.
 
-    Return None if the fabric has no cable inside a site.
+    For each kind of cable, it states the longest length, and the greatest lengths that the optics and the PFC headroom allow. Return None
+    if the fabric has no cable inside a site.
     """
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
@@ -107,8 +108,8 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
     """Return the greatest length for one kind of cable that the PFC headroom allows, with its switch: ``120 m (leaf1)``.
 
-    ``have`` has (headroom, bytes of buffer available for it) of the fullest switch of every role. The switch with the lowest limit is
-    named. Above ``FAR_M`` the text is ``over 1,000 m``, and without a limit it is a dash.
+    ``have`` has (headroom, bytes of buffer available for it), one for each role: that of the switch that uses most of its headroom
+    partition. The switch with the lowest limit is named. Above ``FAR_M`` the text is ``over 1,000 m``, and without a limit it is a dash.
     """
     limits = [
         (limit, switch_headroom.device)
@@ -177,7 +178,10 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""The numbers of queue pairs that have a row in every table. Two more rows have the number that fills a NIC, and this number less one."""
+"""The numbers of queue pairs for which every table has a row.
+
+A table has two more rows: for the number of queue pairs that fills a NIC, and for one queue pair less.
+"""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -265,7 +269,10 @@ def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Return the decisions about traffic classes (only one if leaves and spines agree), about buffers with headroom, and about MTUs."""
+    """Return the decisions about traffic classes, about buffers with headroom, and about MTUs.
+
+    There is one decision about traffic classes for each role of switches, or a single one if all roles have the same QoS settings.
+    """
     present = roles(network, fabric)
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [

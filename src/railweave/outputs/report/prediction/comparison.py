@@ -89,9 +89,10 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
-    """Return the horizontal position of a prediction or a measured point. ``values`` has its value of each setting.
+    """Return the horizontal position of a prediction or of a measured point.
 
-    ``grid`` is the comparison, and ``numbers`` has the position of each value on the axis.
+    ``values`` has, by setting, the value with which the prediction or measurement was made. ``grid`` is the comparison, and ``numbers`` has
+    the position of each value on the axis.
     """
     value = values[grid.across.name]
     return numbers[grid.across.values.index(value)]
@@ -106,7 +107,10 @@ SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 
 
 def comparison_html(network: Network, comparison: Comparison) -> str:
-    """Return the page of a comparison: bars and a table with the fastest variant first, the limits of each variant, and charts side by side."""
+    """Return the page of a comparison of variants.
+
+    The page has bars and a table with the fastest variant first, then sentences on what limits each variant, then charts side by side.
+    """
     ranked = comparison.ranked
     title = f"{network.name}: {comparison.name} compared"
     winner = comparison.winner

@@ -295,7 +295,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
 
 
 def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
-    """Return the page of a prediction, either of a job or of one collective with several sizes."""
+    """Return the page of a prediction. ``jobs`` has the prediction of one job, or one prediction for each size of a collective."""
     steps = [(job, run) for job in jobs for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
     drawn = [pair for pair in steps if any(pair[1] is job_step for _, job_step in drawn)]

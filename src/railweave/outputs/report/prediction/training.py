@@ -94,7 +94,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """Return sentences about the likely range of a step's time, and about the limits that determine the time."""
+    """Return sentences about the likely range of a step's time, and about the bottleneck that determines the time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between

@@ -303,9 +303,10 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """Return the markup behind a stripe: its box, its label, and a shaded column for every second rail.
+    """Return the SVG markup of a stripe's background: a box, the stripe's name with its numbers of servers and GPUs, and shaded columns.
 
-    ``left`` is the left edge of the stripe, ``bottom`` its lower edge, and ``frame`` has the dimensions of the drawing.
+    Every second rail has a shaded column. ``left`` is the left edge of the stripe, ``bottom`` its lower edge, and ``frame`` has the
+    dimensions of the drawing.
     """
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18

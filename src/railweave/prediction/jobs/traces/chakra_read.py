@@ -190,7 +190,7 @@ EVERYBODY = ""
 
 
 class ProcessGroups:
-    """The process groups of a trace that is being read: the index of each group by name, and its ranks by index."""
+    """The process groups of a trace that is being read. Each group has a name, an index, and a tuple of ranks."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -293,9 +293,9 @@ STANDS_FOR = {
     "BARRIER": "a barrier is run as an all-reduce of 4 bytes, as PyTorch's is",
 }
 _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
-"""Collectives whose size nccl-tests counts as the bytes of all ranks, while nodes of a trace have the bytes of one rank.
+"""Collectives for which nccl-tests counts the bytes of all ranks as the size, although a node of a trace has the bytes of one rank.
 
-PyTorch's converter and ASTRA-sim write nodes in this way.
+PyTorch's converter and ASTRA-sim write such nodes.
 """
 
 

@@ -110,9 +110,10 @@ def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[li
 
 
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
-    """Return, for each communication, a mapping from rank to the ranks of its group.
+    """Return, for each communication, a dict from each rank to the ranks of its group.
 
-    Collectives of the same kind among the same ranks share a group. ``graph`` has the operations of the step.
+    Also give every group of a collective a number in ``numbers``. Collectives of the same kind among the same ranks share a group, and so a
+    number. ``graph`` has the operations of the step.
     """
     groups: list[dict[int, tuple[int, ...]]] = []
     for communication in graph.communications:
@@ -128,7 +129,7 @@ class _Writing:
     """The writer of one rank's file.
 
     - ``before``: for each operation, the operations that it waits for.
-    - ``group_of``: for each communication, the ranks of each rank's group.
+    - ``group_of``: for each communication, a dict from each rank to the ranks of its group.
     - ``numbers``: the numbers of process groups, shared by all files.
     """
 

@@ -1,8 +1,8 @@
 """The reader of NCCL logs: the collectives and messages of a real run, in the order of the log.
 
-Calls of a rank on one CUDA stream wait for each other. Calls of one group, which share an opCount, do not. The log does
-not show the computation between calls. If log lines have times with fractions of a second, the delay between two calls
-is at least the delay in the log.
+A call of a rank waits for the rank's earlier calls on the same CUDA stream. Only calls of one group, which share an opCount, do not wait
+for each other. The log does not show the computation between calls. If log lines have times with fractions of a second, the delay between
+two calls is at least the delay in the log.
 """
 
 from __future__ import annotations
@@ -173,9 +173,10 @@ TIMED = "two calls follow each other no sooner than in the log; the log gives th
 
 
 def read_nccl(files: Sequence[Path], where: Path) -> Trace:
-    """Read a log as a trace. The log is one file, or one file per process. ``where`` is the path that errors about the whole log name.
+    """Read a log as a trace. The log is one file, or one file per process.
 
-    Raises ``SpecError`` with file and line if a file cannot be read or a line is malformed.
+    Errors that concern the whole log, not one line, show the path ``where``. Raises ``SpecError`` with file and line if a file cannot be
+    read or a line is malformed.
     """
     calls = calls_of(files)
     if not calls:
@@ -291,7 +292,7 @@ class _Reading:
     def _joined(self, calls: list[Call]) -> list[Call]:
         """Return the calls of one NCCL group (calls with the same opCount) of a rank.
 
-        If they exchange equal messages with all other ranks, return a single all-to-all instead.
+        If these calls exchange equal messages with every other rank, return a single all-to-all instead.
         """
         peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
         messages = [call for call in calls if call.name in peers]

@@ -102,10 +102,10 @@ def node_problem(file: str, number: int, name: str, message: str, fix: str = "")
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Return the nodes of a rank, sorted so that each node comes after the nodes that it waits for, and otherwise by start time and number.
+    """Return the nodes of a rank in an order in which each node comes after the nodes that it waits for.
 
-    ``begins`` has the start time of each node. ``after`` has, for each node, the indexes of the nodes that it waits
-    for. Raises ``SpecError`` if nodes wait for each other in a cycle.
+    Among nodes for which this leaves a choice, the order is by start time and number. ``begins`` has the start time of each node. ``after``
+    has, for each node, the indexes of the nodes that it waits for. Raises ``SpecError`` if nodes wait for each other in a cycle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:

@@ -39,10 +39,10 @@ class Classes:
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
-    """Return the division of ranks into classes. The ranks of a class have the same nodes, and their partners are of the same classes.
+    """Return the division of ranks into classes. Ranks of the same class do the same work, and their partners are of the same classes.
 
-    ``slots`` has the partners of each rank. There are as few classes as possible. The first division is by the nodes of each rank. Then
-    each class whose ranks communicate with different classes is split, until there is no such class.
+    ``slots`` has the partners of each rank. There are as few classes as possible. At first, ranks with the same nodes form a class. Then a
+    class is split if its ranks communicate with ranks of different classes, until no class has to be split.
     """
     class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
     place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
@@ -72,9 +72,10 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return a value that is equal for ranks with the same nodes. The partners with whom a rank communicates do not change it.
+    """Return a key of the nodes of ``rank``. Two ranks get the same key if they do the same work in the same order.
 
-    ``slots`` has the index of the partners in each node, in the order of first use.
+    The key ignores which ranks are the partners. It only records, for each node, the index of the node's slot (set of partners) among the
+    slots of the same rank, in the order of first use. ``slots`` has these indexes.
     """
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
@@ -91,7 +92,8 @@ def _numbered(values: list[Hashable]) -> list[int]:
 Slot = tuple[str, int, int]
 """A communication slot: the partners with whom a rank communicates.
 
-The slot is ``("collective", group, 0)``, or ``send`` or ``receive`` with the number of the other rank and the tag.
+The slot is ``("collective", group, 0)``, ``("send", receiver, tag)`` or ``("receive", sender, tag)``. The group is its index in the
+trace; sender and receiver are ranks.
 """
 
 
@@ -180,9 +182,10 @@ Key = tuple[str, int, int, int]
 - ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The largest number of final operations of a node for which the operations of a later node wait one by one.
+"""The largest number of operations that a node may wait for one by one because of one earlier node.
 
-If a node has more, one added operation joins them, and the later node waits for this operation.
+If the earlier node ends with more operations, one added operation waits for all of them, and the later node waits only for the added
+operation.
 """
 
 
@@ -340,7 +343,8 @@ class _Making:
     def _computing_ps(self, node: Node) -> int:
         """Return the computing time of a node in ps: the measured time if there is one, else an estimate.
 
-        The estimate is the longer of two times: of its operations at the GPU's rate, and of its bytes at the memory's rate.
+        The estimate is the longer of two times: the time of the node's operations at the GPU's rate, and the time in which the memory moves
+        the node's bytes.
         """
         if node.time_ps or node.kind not in {"compute", "memory"}:
             return node.time_ps
@@ -428,9 +432,9 @@ class PlacedTrace:
         return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
-        """Return the graph of the trace. ``inside_ps`` and the errors are those of ``trace_graph`` in this module.
+        """Return the graph of the trace. Raises the errors of ``trace_graph`` in this module.
 
-        ``inside_ps`` returns the time in ps of a communication inside a server.
+        ``inside_ps`` is a function that returns the time in ps of a communication, or None if a group spans several servers.
         """
         return trace_graph(self.trace, self.gpu, self.places, inside_ps)
 
@@ -438,10 +442,10 @@ class PlacedTrace:
 def traced(
     read: ReadJobs, number: int, gpu_name: str, gpu_count: int, servers: Sequence[str]
 ) -> PlacedTrace | list[Problem]:
-    """Return the trace that job ``number`` of a job file names, with its ranks placed on the GPUs of ``servers``.
+    """Return the trace that one job of the job file ``read`` names, with the trace's ranks placed on the GPUs of ``servers``.
 
-    ``gpu_count`` is the number of GPUs of all servers, of the model ``gpu_name``. If the trace cannot be read or placed, return the
-    problems with their lines in the job file. Raises the errors of ``read_trace``.
+    ``number`` is the index of the job in the file. ``gpu_count`` is the number of GPUs of all servers, of the model ``gpu_name``. If the
+    trace cannot be read or placed, return the problems with their lines in the job file. Raises the errors of ``read_trace``.
     """
     job = read.jobs[number]
 

@@ -62,7 +62,7 @@ def choose(
     - ``most``: the largest number of packet hops for which ``auto`` uses packets. None means ``MOST_PACKET_HOPS``.
 
     ``wiring`` has the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments. Raises ``InputError`` if ``wanted``
-    is a different name, and if ``flow`` is requested with background traffic or with faults that flows cannot model.
+    is none of the three names, and if it is ``flow`` but there is background traffic or a fault that flows cannot model.
     """
     hops = packet_hops(wiring, arguments, traffic)
     about = f"about {hops / 1e6:,.1f} M packet hops"
@@ -138,8 +138,8 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Return, for each queue pair, the number of links from source to destination.
 
-    If there are several paths, the one through the first link of every next-hop group is counted. ``wiring`` has the numbered nodes, ports
-    and cables, and ``arguments`` has the engine's arguments.
+    If there are several paths, only one is followed: it takes the first link of every next-hop group. ``wiring`` has the numbered nodes,
+    ports and cables, and ``arguments`` has the engine's arguments.
     """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:

@@ -53,7 +53,8 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 class PacketCounts:
     """The counters of a finished run, and the tables made from these counters.
 
-    - ``own_pairs``: the number of queue pairs of the job. In arrays by queue pair, they come before those of the background.
+    - ``own_pairs``: the number of queue pairs of the job. In arrays by queue pair, the job's queue pairs come before those of background
+      traffic.
     - ``arrivals``: the time in ps at which each message arrived. ``sent_bytes``: the bytes that each port sent.
     - ``ports``, ``raw``: counters by port, and time series, of the packet engine; None if there are none. ``counted_ps`` is the time up to
       which the counters count.
@@ -87,7 +88,7 @@ class PacketCounts:
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
     ) -> PacketCounts:
-        """Return the counters of a run. The other arguments are the values of the fields with the same names."""
+        """Return the counters of a run. All arguments except ``run`` are the values of the fields with the same names."""
         return cls(
             wiring,
             traffic,

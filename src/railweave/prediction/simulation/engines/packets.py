@@ -36,9 +36,9 @@ NO_CREDITS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 class Rounds:
     """The repeating rounds of a collective's messages.
 
-    From the second round on, messages have the same sizes and wait for the same messages as in the previous round.
+    From the second round on, the messages of a round have the same sizes, and wait for the same messages, as those of the previous round.
 
-    - ``parts``: the engine's data messages, as an array by connection, position in its sending order, and queue pair.
+    - ``parts``: the engine's data messages, as an array by connection, position in the connection's sending order, and queue pair.
     - ``round``: the number of positions in a round. The last round may be shorter.
     - ``credits``: a row for each credit message (a receiver's report of a free buffer): its number in the engine, and the connection
       and position of the data message that it waits for.
@@ -55,7 +55,10 @@ class Rounds:
 
 
 def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
-    """Return the rounds of a program, split over queue pairs as in ``parts``. Return None if there are fewer than four equal rounds."""
+    """Return the repeating rounds of the messages of ``program``. Return None if there are fewer than four equal rounds.
+
+    ``parts`` has the messages as split over queue pairs.
+    """
     is_credit = program.credit[program.connection]
     data = np.flatnonzero(~is_credit)
     counts = np.bincount(program.connection[data], minlength=1)
@@ -171,12 +174,12 @@ WINDOWS = 4
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""The relative difference up to which the times of windows count as equal. The error of a stopped run is limited to it too."""
+"""The relative difference up to which the times of windows count as equal. It is also the largest error that a stopped run may have."""
 
 UNSEEN = 0.005
 """The relative error assumed for the estimated rest of a run, in addition to the measured difference between windows.
 
-In a test that proxies limited, one of eight rounds took 1.3 % less than the others.
+In a test in which proxies were the bottleneck, one of eight rounds took 1.3 % less than the others.
 """
 
 LAST_ROUND = 0.03
@@ -196,7 +199,7 @@ class StoppedRun:
 
 
 class Watch:
-    """The test for a steady run, in which all rounds take the same time.
+    """A test that is repeated during a packet run: it finds out if the run is steady, so that all rounds now take the same time.
 
     ``changed_ps`` is the time in ps at which the network last changed, for example by a fault; -1 if it never did.
     """
@@ -252,7 +255,10 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """Return the last position of each window, from ``IN_A_ROW`` windows and one round before ``window`` up to ``window``."""
+        """Return the last positions of a series of windows that ends with ``window``.
+
+        The series is so long that the last ``IN_A_ROW`` windows can be compared with the windows one round earlier.
+        """
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """Return the engine and the reason for it, as one text.
+    """Return a text such as ``flow (about 300.0 M packet hops, above 200 M)``: the name of the engine, and the reason why it was chosen.
 
-    For a run that was stopped early (``steady``), add the simulated fraction and the error. ``choice`` has the engine and the reason for
-    it.
+    If the run was stopped early, a second line has the time of the stop, the fraction of the messages that were run, and the largest error.
+    ``choice`` is the choice of the engine, and ``steady`` is the state of a stopped run (None if the run was not stopped).
     """
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
@@ -28,10 +28,10 @@ def engine_text(choice: Choice, steady: Steady | None) -> str:
 
 
 def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
-    """Return JSON fields with the engine and the reason for it.
+    """Return JSON fields with the name of the engine, the reason why it was chosen, and the estimated packet hops.
 
-    For a run that was stopped early (``steady``), add the simulated fraction and the error. ``choice`` has the engine and the reason for
-    it.
+    If the run was stopped early, ``steady_state`` has the time of the stop, the fraction of the messages that were run, and the largest
+    error; otherwise it is null. ``choice`` is the choice of the engine, and ``steady`` the state of a stopped run.
     """
     stopped = None
     if steady is not None:
@@ -69,11 +69,11 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 
 
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
-    """Return a note for each buffer pool or limit that dropped packets although the data class is lossless everywhere.
+    """Return notes on dropped packets of a lossless class: one on drops at egress and one on drops at ingress, if there were any.
 
-    ``counters`` are the packet engine's (None for flows), and ``arguments`` its arguments. If some ports do not send pauses, return no
-    notes, because packets that arrive on these ports may be dropped. The few drops of congestion notifications and of other classes are
-    counted too.
+    ``counters`` are the packet engine's (None for flows), and ``arguments`` its arguments. Return () if RDMA data is not lossless on every
+    switch, or if some ports do not send pauses, because packets that arrive on these ports may be dropped. The few drops of congestion
+    notifications and of other classes are counted too.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):

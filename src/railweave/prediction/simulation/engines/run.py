@@ -76,7 +76,7 @@ class Run:
 
 
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
-    """Return an ``InputError`` for an engine's error about a parameter. It names the option that set the parameter.
+    """Return an ``InputError`` for an engine's error about a parameter. The ``InputError`` names the command-line option that set the parameter.
 
     If the parameter exists only in the engine's switch profiles, this option is ``--lb``. ``arguments`` has the engine's arguments.
     """

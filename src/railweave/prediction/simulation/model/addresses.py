@@ -35,7 +35,7 @@ It returns an array of this shape, with True where packets from the first host r
 class Addresses:
     """All addresses of a network. Hosts are the engine's hosts, one for each NIC port.
 
-    - ``text``: the addresses as text. The other arrays refer to an address by its index here.
+    - ``text``: the addresses as text. The other arrays refer to an address by its index in ``text``.
     - ``owner``: the host of each address.
     - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
     - ``places``: a row for each host with its addresses in order, filled up with -1.
@@ -85,10 +85,10 @@ class Addresses:
     def lanes(
         self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (for each pair of NICs, its planes with the usable planes first; the number of usable planes of each pair).
+        """Return (a row for each pair of NICs with the indexes of all planes, the usable planes first; the number of usable planes of each pair).
 
         ``src`` and ``dst`` have any port of each NIC. A plane is usable if both NICs have a port on it and, if ``way`` is given,
-        packets pass between the ports. If no plane is usable, all planes with ports at both ends count as
+        packets pass between these two ports. If no plane is usable, all planes with ports at both ends count as
         usable, although packets sent on them do not arrive.
         """
         here, there = self.ports[src], self.ports[dst]

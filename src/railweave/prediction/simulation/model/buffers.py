@@ -1,7 +1,7 @@
 """A switch's QoS as parameters of the packet engine.
 
-Only two classes carry traffic: RDMA data, and congestion notification packets (CNPs). The engine identifies a class
-by the priority that the servers' NICs use for it. The switch selects its own class by DSCP.
+Only two classes carry traffic: RDMA data, and congestion notification packets (CNPs). The engine identifies each of the two by the
+priority that the servers' NICs use for it. The switch's own class for these packets is determined by their DSCP.
 """
 
 from __future__ import annotations
@@ -214,11 +214,12 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 
 
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
-    """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition's size.
+    """Return the headroom in bytes of each port and lossless class: the largest need of any port.
 
-    The partition has to hold only the sum of all needs, because no port uses more headroom than its own need. The engine adds the delays
-    inside switches to the delays of cables. If the needs exceed the partition, the ports get equal parts of it, and a sentence is added to
-    ``notes``. If more data is then in flight during a pause than the design assumes, the larger number counts.
+    A port's need is computed as in the design, or from the delays of the engine's cables if these hold more data during a pause. The engine
+    adds the delays inside switches to the delays of cables. The headroom partition has to hold only the sum of all needs, because no port
+    uses more than its own need. If this sum exceeds the partition, a port's headroom is at most an equal part of the partition, and a
+    sentence is added to ``notes``.
     """
     lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:

@@ -276,8 +276,9 @@ class FlowArguments(Arguments):
 class PacketFabric:
     """A network in the engines' form: its numbers, routes and parameters.
 
-    - ``balance``: the load balancing mode of each switch. ``repairs``: True for each switch with fast reroute.
-    - ``joined``: rows of prefixes that are forwarded like a single prefix. None means that each prefix has its own route.
+    - ``balance``: the load balancing mode of each switch.
+    - ``repairs``: for each switch, True if it has fast reroute.
+    - ``joined``: rows of prefixes. All prefixes of a row are forwarded in the same way. None means that each prefix has its own route.
     - ``dcqcn``: the name of the DCQCN parameter set; None if NICs do not use DCQCN.
     - ``profiles``: parameter sets of switches.
     - ``profile``: for each node, the index of its set in ``profiles``. The values of hosts are not used.
@@ -318,17 +319,19 @@ class PacketFabric:
         return self.addresses.pairs(src, dst, qp)
 
     def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
-        """Return the arguments of ``PacketEngine``, except messages. Tables cover only the addresses that ``queue_pairs`` use.
+        """Return all arguments of ``PacketEngine`` except ``messages``, as a dict by parameter name.
 
-        ``timeline`` has the faults during the run. Links and devices that are down in the routes are down from the beginning.
+        ``queue_pairs`` are rows as the method ``queue_pairs`` returns them. The forwarding tables contain only the addresses in these rows.
+        ``timeline`` has the faults during the run; None means no faults. A link or device for which ``routes`` was computed as down is down
+        from the beginning of the run.
         """
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """Return the arguments of ``FlowEngine``, except messages.
+        """Return all arguments of ``FlowEngine`` except ``messages``, as a dict by parameter name.
 
-        ``queue_pairs`` and ``timeline`` are those of ``arguments``: rows of queue pairs, and the faults during the run. The tables are by
-        prefix instead of by address, because there are far fewer prefixes.
+        ``queue_pairs`` are rows as the method ``queue_pairs`` returns them. ``timeline`` has the faults during the run; None means no
+        faults. The forwarding tables are by prefix instead of by address, because there are far fewer prefixes.
         """
         pairs, used = _used(queue_pairs)
         arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
@@ -509,7 +512,10 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
 
 
 def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return (the queue pairs with only their own addresses, numbered from 0; the original number of each of these addresses)."""
+    """Return (the rows ``queue_pairs`` with addresses renumbered from 0; for each new address number, the old number).
+
+    Only addresses that a queue pair uses get a number.
+    """
     used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
     pairs = queue_pairs.copy()
     pairs[:, 2:] = places.reshape(-1, 2)

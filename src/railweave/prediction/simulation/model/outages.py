@@ -1,6 +1,6 @@
 """Failures and recoveries of links, switches and servers, in the form of the packet engine's changes.
 
-A failure takes effect at once. Switches next to it that have fast reroute soon spread traffic over the remaining links
+A failure takes effect at once. Soon afterwards, neighboring switches that have fast reroute spread traffic over the remaining links
 of a next-hop group. Routes follow later, when the control plane has converged.
 """
 
@@ -73,7 +73,10 @@ class Timeline:
         return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
-        """Return the timeline for a run that begins at ``at_ps``. Changes before this time apply from the beginning of the run."""
+        """Return the timeline for a run that begins at ``at_ps``.
+
+        Its times count from this beginning. Changes before ``at_ps`` apply from the beginning of the run.
+        """
         before = [table for table in self.tables if table.at_ps <= at_ps][-1:]
         after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(

@@ -42,8 +42,8 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
     """Return a function that takes sending and receiving ports and tells which pairs can be used (see ``addresses.Way``).
 
     Return None if every NIC has one port. A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If
-    two NICs have no usable port in common, queue pairs wait for the ports that regain a path first, so these ports count as usable.
-    ``timeline`` has the faults.
+    no pair of ports of two NICs can be used, queue pairs wait for the pair of ports that first regains a path, so this pair counts as
+    usable. ``timeline`` has the faults.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -80,10 +80,10 @@ def apart_ps(wiring: Wiring, ports: int) -> int:
 def next_loss(
     fabric: PacketFabric, timeline: Timeline, pairs: NDArray[np.uint32], after_ps: int, before_ps: int | None
 ) -> int | None:
-    """Return the next time in ps after ``after_ps`` at which a queue pair loses its path, or None if there is none.
+    """Return the first time in ps after ``after_ps`` at which a queue pair that has a path loses it, or None if there is no such time.
 
-    Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination in the form of ``PacketEngine``. Queue
-    pairs that are already without a path do not count. ``timeline`` has the faults.
+    Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination in the form of ``PacketEngine``.
+    ``timeline`` has the faults.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None

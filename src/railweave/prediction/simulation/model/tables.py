@@ -27,8 +27,8 @@ class Forwarding:
     """The forwarding tables of switches, and the next-hop groups that these tables use.
 
     - ``balance``: the load balancing mode of each switch.
-    - ``repairs``: True for each switch with fast reroute.
-    - ``joined``: rows of prefixes. All prefixes of a row are forwarded like a single prefix (see ``joined_prefixes``). None means
+    - ``repairs``: for each switch, True if it has fast reroute.
+    - ``joined``: rows of prefixes. All prefixes of a row are forwarded in the same way (see ``joined_prefixes``). None means
       that each prefix has its own route.
     """
 
@@ -77,9 +77,10 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """Return the row of switch ``name`` for sets of next-hop groups. Each set becomes one group with the links of all its groups.
+        """Return the forwarding entries of the switch ``name``, one for each row of ``known``.
 
-        ``row`` is the number of the switch; ``known`` has rows with the groups of each set; ``gone`` has the links to leave out.
+        A row of ``known`` is a set of next-hop groups. Its entry leads to a single group that has the links of all groups of the set.
+        ``row`` is the number of the switch, and ``gone`` has the links to leave out if other links remain.
         """
         entries = np.full(len(known), NO_GROUP, np.uint32)
         ports_of = self._wiring.ports_of(name)

@@ -41,7 +41,8 @@ OPTICS_PS = 25_000
 SWITCH_PS = 600_000
 """The latency of a switch from port to port in ps, without queueing and serialization (assumed).
 
-The engine's switches forward without delay, so each of the two cables carries half of this latency.
+The engine's switches forward without delay. Instead, half of this latency is added to the delay of every cable at each end that is on a
+switch.
 """
 
 WIRING_NOTE = (

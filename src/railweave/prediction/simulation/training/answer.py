@@ -54,12 +54,12 @@ class StepErrors:
 
 @dataclass(frozen=True)
 class StepBand(JsonObject):
-    """The range of a step's time in ps.
+    """The range, ``low_ps`` to ``high_ps``, in which the real time of a predicted training step probably lies.
 
-    - ``error``: the relative error. None if no published step ran on this GPU.
-    - ``compared``: the published steps from which the error was determined.
-    - ``outside``: a text about the properties of the job that no published step has.
-    - ``seeds_ps``: the time of the step with each of several seeds.
+    - ``error``: the relative error of earlier predictions of published steps on the same GPU model. None if there are none.
+    - ``compared``: a text on the published steps from which ``error`` was determined.
+    - ``outside``: a text on properties of the job that no published step has; empty if there are none.
+    - ``seeds_ps``: the predicted time with each of several seeds.
     """
 
     JSON = ("low_ms=low_ps/1e9", "high_ms=high_ps/1e9", "error", "compared", "outside", "seeds_ms=seeds_ps/1e9")
@@ -72,7 +72,7 @@ class StepBand(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def to_text(self) -> str:
-        """Return the range as a line of text, and a second line if the job differs from the published steps."""
+        """Return the range as a line of text. If the job has properties that no published step has, add a second line about them."""
         chance = ""
         if len(self.seeds_ps) > 1:
             low, high = min(self.seeds_ps), max(self.seeds_ps)
@@ -254,7 +254,11 @@ class JobResult:
         return f"{self.name_of(kind)}: {where}"
 
     def slowest(self) -> list[tuple[Communication, CarriedCommunication]]:
-        """Return the communications between servers with their loads. The same kind, collective and size occurs once, for the slowest stage."""
+        """Return the communications between servers, each with its load.
+
+        If several pipeline stages have a communication of the same kind, collective and size, only the one with the longest time is
+        returned.
+        """
         return slowest(self.graph, self.carried)
 
     @property

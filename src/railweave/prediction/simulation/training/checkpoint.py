@@ -27,7 +27,7 @@ MOST_STEPS_RUN = 2
 
 @dataclass(frozen=True)
 class CheckpointCost(JsonObject):
-    """A checkpoint of ``size_bytes``.
+    """The cost of a checkpoint of ``size_bytes``: the state of a job, written to storage while the job trains.
 
     - ``alone_ps``: the time to write the checkpoint without other traffic on the network.
     - ``time_ps``: the time to write the checkpoint while the job trains.

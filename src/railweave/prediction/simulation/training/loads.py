@@ -174,9 +174,10 @@ class PlacedJob:
         return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
 
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
-        """Return the ranks of each group of a communication. If PXN changes the sender of a message, the new sender is in the group.
+        """Return the ranks of each group of a communication, after PXN has changed senders.
 
-        NCCL first moves a message for a different rail to the GPU on that rail. This GPU then sends the message.
+        With PXN, NCCL first moves a message for a different rail to the GPU on that rail. This GPU then sends the message, so its rank
+        replaces the original sender in the group.
         """
         if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
             return communication.groups

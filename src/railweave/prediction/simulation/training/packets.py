@@ -96,8 +96,9 @@ class PacketCheck(JsonObject):
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
-    """Return the communications between servers with their loads. The same kind, collective and size occurs once, for the slowest stage.
+    """Return the communications between servers, each with its load.
 
+    If several pipeline stages have a communication of the same kind, collective and size, only the one with the longest time is returned.
     ``loads`` has the load of each communication of the graph.
     """
     by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
@@ -115,11 +116,11 @@ def key(communication: Communication) -> tuple[str, str, int]:
 def as_long_as_packets(
     graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
 ) -> list[CarriedCommunication]:
-    """Return the loads of all communications.
+    """Return the loads of all communications, with the times of the packet engine if they are longer.
 
-    If the packet engine took longer for a communication with the same ``key``, the load is longer. ``loads`` has the results of the flow
-    engine, and ``checked`` those of the packet engine. If the packet engine was faster, the load is unchanged. ``graph`` has the operations
-    of the step.
+    ``loads`` has the results of the flow engine, and ``checked`` the comparisons of both engines. If the packet engine took longer for a
+    communication, all communications with the same ``key`` take longer by the same factor, and keep their links less busy. Other loads are
+    unchanged. ``graph`` has the operations of the step.
     """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [

@@ -97,9 +97,10 @@ READ = "read"
 
 @dataclass(frozen=True)
 class StorageUse:
-    """The storage traffic of job ``number`` of a job file. ``whole`` is the network with all its fabrics, including those for storage.
+    """The storage traffic of one job of the job file ``read``. ``number`` is the index of the job in the file.
 
-    ``lb`` is the load balancing of switches in place of the designed one.
+    ``whole`` is the network with all its fabrics, including those for storage. ``lb`` is the load balancing of switches in place of the
+    designed one.
     """
 
     whole: Network
@@ -108,10 +109,10 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, from the beginning of the step.
+        """Add the storage reads of a step to ``graph``, the graph of the step. They start at the beginning of the step.
 
-        Return their load, or None if the job reads nothing. The load is calculated without other traffic on the network. ``placed`` is the
-        job as placed on the network. Raises the errors of ``stores_of`` and ``stored``.
+        Return the load of the reads without other traffic on the network, or None if the job reads nothing. ``placed`` is the job as placed
+        on the network. Raises the errors of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].read
         if wanted is None:
@@ -129,7 +130,7 @@ class StorageUse:
         known: Sequence[CarriedCommunication],
         step_ps: int,
     ) -> CheckpointCost | None:
-        """Return the cost of the job's checkpoint with no other job on the network. Return None if the job writes no checkpoint.
+        """Return the cost of the job's checkpoint if no other job uses the network. Return None if the job writes no checkpoint.
 
         ``known`` has the loads of the job's communications, and ``step_ps`` is the time of a step without a checkpoint. ``placed`` is the
         job as placed on the network, and ``graph`` has the operations of the step. Raises the errors of ``stores_of`` and ``stored``.
@@ -186,15 +187,15 @@ def together(
     load: NDArray[np.float64] | None,
     alone_ps: Sequence[int],
 ) -> list[tuple[Times, int]]:
-    """Run the steps of all jobs at the same time, and return a pair of times for each job.
+    """Run the steps of all jobs at the same time. Return one tuple for each job: (times of its last step, mean duration of its steps in ps).
 
-    The pair has the begin and end of each operation in the job's last step, and the mean duration of its steps (except the first) in ps.
+    The first member has the begin and end of each operation of the last step. The mean leaves out the job's first step.
 
     - ``known``: for each job, the loads of its communications.
     - ``load``: for each port, the fraction of its rate that background traffic uses.
     - ``alone_ps``: for each job, the time of a step without the other jobs.
 
-    Jobs repeat their steps until the job with the longest step has made two steps. So the other jobs overlap with every part of these
+    All jobs repeat their steps until the job with the longest step has made two steps. So shorter jobs overlap with every part of these two
     steps.
     """
     until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
@@ -395,7 +396,7 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """Return a timeline for the state after the faults: they have already happened, and the routes have adapted to them.
+    """Return a timeline for the state after ``faults``: the faults have already happened, and the routes have adapted to them.
 
     ``bed`` is the prepared network.
     """

@@ -42,7 +42,10 @@ LEAST_PACE = 1e-9
 
 
 class SharedLinks:
-    """The links that the communications of all jobs share, and the paces that follow. It has the methods of ``prediction.jobs.run.Network``."""
+    """The links that the communications of all jobs share. From them follow the paces of communications that run at the same time.
+
+    The class has the methods of ``prediction.jobs.run.Network``.
+    """
 
     def __init__(self, carried: Sequence[CarriedCommunication], taken: NDArray[np.float64] | None = None) -> None:
         """Find the links that can fill.

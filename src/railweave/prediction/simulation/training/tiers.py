@@ -91,7 +91,7 @@ class StepTraffic:
         return tiers
 
     def links(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return a dict for each link and direction that carries traffic, the busiest first; at most ``most`` of them.
+        """Return a dict for each link and direction that carries traffic, the busiest first. If ``most`` is given, return at most so many dicts.
 
         The keys are ``link``, ``from`` (the device that sends), ``tier``, ``bytes`` and ``busy`` (the fraction of a step).
         """
@@ -116,7 +116,7 @@ class StepTraffic:
 def sent(
     network: Network, wiring: Wiring, graph: Graph, carried: Sequence[CarriedCommunication], step_ps: int
 ) -> StepTraffic:
-    """Return the traffic of a step. A communication that occurs several times in the graph is counted each time.
+    """Return the traffic of a step. A communication that occurs several times in ``graph`` is counted each time.
 
     ``carried`` has the load of each communication. ``wiring`` has the numbered nodes, ports and cables.
     """

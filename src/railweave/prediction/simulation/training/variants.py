@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the seed with the median time of the jobs' steps. With several seeds, it has the times with all of them.
+    """Return the prediction of the seed with the median time, summed over the steps of the jobs.
 
-    ``given`` has the arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the errors of
-    ``predict_training``.
+    With several seeds, the prediction also has the step times of all seeds (``JobResult.seeds_ps``). ``given`` has the arguments of
+    ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the errors of ``predict_training``.
     """
     if seeds == 1:
         return predict_training(network, path, **given, progress=progress)
@@ -52,11 +52,11 @@ def training_over_seeds(
 
 
 def oversubscribed(network: Network, text: str) -> dict[str, str]:
-    """Return the changes of the fabric file, value by field, that give leaves an oversubscription ratio such as ``2:1``.
+    """Return the changes of the fabric file, value by field, that give leaves an oversubscription such as ``2:1``.
 
-    The ratio is the server bandwidth of a leaf over its uplink bandwidth, for the leaf with the most server bandwidth.
-    The changes reduce the links to each spine, or the number of spines. Raises ``InputError`` if whole links cannot
-    give the ratio, or if there are no spines.
+    ``text`` is this ratio: a leaf's server bandwidth over its uplink bandwidth. It is reached on the leaf with the most server bandwidth.
+    The changes reduce the links to each spine, or the number of spines. Raises ``InputError`` if no whole number of links gives the ratio,
+    or if there are no spines.
     """
     try:
         wanted = ratio(text)
@@ -81,9 +81,9 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 def on_leaves(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file, value by field, that connect each server's NICs to a given number of leaves in its stripe.
 
-    ``text`` is this number. A stripe is a group of leaves with its servers. It keeps its total number of uplinks. With as many leaves as
-    rails, the fabric is rail-optimised; with 1 leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a
-    server or the uplinks of a stripe cannot be divided evenly over the leaves.
+    ``text`` is this number. A stripe is a group of leaves with its servers. The total number of uplinks of a stripe does not change. With
+    as many leaves as rails, the fabric is rail-optimised; with 1 leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if
+    the NICs of a server or the uplinks of a stripe cannot be divided evenly over the leaves.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
@@ -126,9 +126,9 @@ def _colors(network: Network, uplinks: int) -> dict[str, str]:
 
 
 def _leaf(network: Network) -> tuple[int, int, int, int]:
-    """Return four numbers of the leaf with the most server bandwidth.
+    """Return four numbers about the leaf whose server ports have the most bandwidth.
 
-    They are the bandwidth of its server ports in Gb/s, its number of uplinks, the number of spines they lead to, and
+    They are the bandwidth of its server ports in Gb/s, its number of uplinks, the number of spines that the uplinks lead to, and
     the speed of an uplink in Gb/s.
     """
     servers: Counter[str] = Counter()
@@ -240,7 +240,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """The result of one job with one value of the varied setting, which ``label`` names.
+    """The result of one job with one value of the varied setting. ``label`` is the text that names this value.
 
     - ``slower``: the extra time of the job's step, as a fraction of the step with the fastest value.
     - ``gpus_wasted``: the number of GPUs that the job would not need for the same speed with the fastest value.
@@ -276,7 +276,7 @@ class Variants:
     name: str
     predictions: tuple[tuple[str, TrainingPrediction], ...]
     jobs: int
-    """The number of jobs of a prediction that come from the requested file. Jobs of other files come after them."""
+    """The number of jobs of a prediction that come from the requested file. In a prediction, jobs of other files come after these jobs."""
 
     @property
     def complete(self) -> bool:

@@ -100,8 +100,8 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
     """Return the load balancing with only the ARS (adaptive routing) objects in ``objects`` and the port profiles in ``profiles``.
 
-    The caller passes the names that a route-map or a port uses. If none of the objects (or none of the port profiles) is used, all of them
-    are kept.
+    The caller passes the names that a route-map or a port uses. If none of the objects is in use, all objects are kept. Likewise, if none
+    of the port profiles is in use, all of them are kept.
     """
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
     at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
@@ -111,8 +111,8 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 def unrepresented_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
     """Yield the lines of ARS (adaptive routing) objects and port profiles that ``DeviceConfig`` cannot represent.
 
-    ``balancing`` has the values read, and ``sections`` the configuration text. ``DeviceConfig`` has one value for all objects. The yielded
-    lines set a different value in one object.
+    ``DeviceConfig`` has one value for all objects, the last one in the text. The yielded lines set any other value. ``balancing`` has the
+    values read, and ``sections`` the configuration text.
     """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))

@@ -139,7 +139,7 @@ def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Co
 def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[ControlPlane, Management]:
     """Return (the control plane that railweave would design for this configuration, the management settings).
 
-    The management settings are those of ``config``, with the services whose ports the access lists open.
+    The management settings are those of ``config``, changed so that they have exactly the services whose ports the access lists open.
     """
     asked = [entry for entries in lists for entry in entries if entry.sender != ANY and entry.received]
     to_ssh = (entry for entry in asked if entry.protocol == "tcp" and entry.received == (SSH, SSH))

@@ -186,7 +186,7 @@ def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel
 def unrepresented_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
     """Yield the lines about interfaces that ``DeviceConfig`` cannot represent.
 
-    They set storm control or router advertisements, or belong to interfaces whose names do not follow railweave's scheme.
+    These lines set storm control or router advertisements, or belong to interfaces whose names do not follow railweave's scheme.
     """
     if "Loopback0" not in interfaces.loopbacks:
         yield from (lines.section for lines in interfaces.loopbacks.values() if lines.section and not lines.vrf)

@@ -160,9 +160,9 @@ def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
 
 
 def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
-    """Return the QoS of a port as the values that its configuration lines print.
+    """Return the QoS settings of a port as the values that its configuration lines print.
 
-    They are marking, scheduler, maps, PFC and its watchdog, headroom and adaptive routing.
+    The settings are marking, scheduler, maps, PFC and its watchdog, headroom and adaptive routing.
     """
     qos = config.qos
     if qos is None or port.name not in qos.ports:
@@ -201,7 +201,7 @@ _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(
 def qos_config_of(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str
 ) -> QosConfig | None:
-    """Return the QoS of a device that was read, or None if it has neither a map nor a scheduler.
+    """Return the QoS settings of a device whose configuration was read, or None if the configuration has neither a map nor a scheduler.
 
     ``qos`` has the QoS objects, ``lines`` the settings of ports by name, and ``model_name`` is the switch model.
     """
@@ -304,7 +304,7 @@ def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
 
 
 def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
-    """Return the queues of the scheduler policy that ports use or, if they use none, of the first policy.
+    """Return the queues, by number, of the first defined scheduler policy that a port uses. If there is none, return those of the first policy.
 
     ``qos`` has the QoS objects of the switch.
     """
@@ -485,11 +485,11 @@ So a line that railweave would not print cannot be represented.
 def _unrepresented_entries(
     qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos
 ) -> Iterator[Section]:
-    """Yield the map entries that ``DeviceConfig`` cannot represent, because its maps give their packets a different queue, group or priority.
+    """Yield the map entries that ``DeviceConfig`` cannot represent: it gives their packets a different queue, priority group or priority.
 
-    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue. ``lines`` are the
-    settings of ports by name. ``expected`` has the maps that railweave would print for ``config``. ``qos`` has the QoS objects of the
-    switch.
+    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, a traffic class has the number of its queue.
+    ``lines`` are the settings of ports by name. ``expected`` has the maps that railweave would print for ``config``. ``qos`` has the QoS
+    objects of the switch.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

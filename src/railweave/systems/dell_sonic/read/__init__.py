@@ -109,7 +109,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("family", r"address-family ", ("peer", "bgp")),
     ("vni", r"vni \d+$", ("family",)),
 )
-"""The kinds of sections, as (kind, pattern of the beginning of the header, kinds of sections that may contain it).
+"""The kinds of sections, as (kind, pattern of the beginning of the header, kinds of sections in which such a section may be).
 
 If the last member is empty, sections of the kind are at the top level.
 """
@@ -389,8 +389,8 @@ def _mark_shutdowns_unknown(reader: SectionReader, transit: set[int]) -> None:
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
     """Return the ports in the order of their numbers.
 
-    ``lines`` are the settings of interfaces by name, and ``routing`` has the BGP sessions. If any port has PFC settings, ports without them
-    do not use PFC. If none has them, ports to servers and switches use PFC by default.
+    ``lines`` are the settings of interfaces by name, and ``routing`` has the BGP sessions. If any port has PFC settings, a port without PFC
+    settings does not use PFC. If no port has PFC settings, ports to servers and switches use PFC by default.
     """
     cages = [port for name, port in lines.items() if devices.is_port(name)]
     of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}

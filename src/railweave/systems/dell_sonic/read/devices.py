@@ -29,7 +29,10 @@ PORT_MTU = 9216
 The line ``mtu`` of such a port states the MTU of the gateway, not the frame size (system.yaml, ``interfaces.mtu``).
 """
 ROUNDED = 0.01
-"""The largest difference, in percentage points, from a whole percentage of the packet buffer that counts as the effect of rounding to cells."""
+"""A tolerance in percentage points. A share of the packet buffer this close to a whole percentage counts as a rounded whole percentage.
+
+Sizes are rounded because a buffer consists of cells.
+"""
 POINT_TO_POINT = 2
 """The largest number of host bits in the prefix of a link between two routers."""
 _SWITCH_PORTS = ("Eth", "et-")
@@ -59,10 +62,11 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
-    """Return the name of the catalog model that fits a configuration: it has at least its highest port speed and its highest port number.
+    """Return the name of the catalog model that a configuration is for, which the configuration itself does not state.
 
-    ``split`` are the breakouts, and ``ports`` the settings of ports. If several models fit, a model is preferred if ``headroom`` (the bytes
-    of the headroom pool) is a whole percentage of its packet buffer.
+    A model fits if its ports are at least as fast as the fastest port of the configuration, and if it has at least as many ports as the
+    highest port number. If several models fit, prefer a model of whose packet buffer ``headroom`` (the bytes of the headroom pool) is a
+    whole percentage; then prefer slower ports, then fewer ports. ``split`` are the breakouts, and ``ports`` the settings of ports.
     """
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
@@ -137,7 +141,7 @@ def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> 
 
 
 def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
-    """Return the purpose of a port. It follows from the BGP sessions on the port or, if there are none, from the port's settings.
+    """Return the purpose of a port, which follows from the BGP sessions on the port or, without BGP sessions, from the port's settings.
 
     ``part`` has the settings of a subinterface, or is None.
     """

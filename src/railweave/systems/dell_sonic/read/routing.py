@@ -115,9 +115,9 @@ class Routing(Sessioned):
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
-    """Return the address that a text states: an address, or the name of an interface, whose first address is meant. Return None for others.
+    """Return the address that ``text`` states: an address, or the name of an interface, whose first address is meant.
 
-    ``interfaces`` has the settings of interfaces by name.
+    Return None for any other text. ``interfaces`` has the settings of interfaces by name.
     """
     name = interface(text)
     lines = interfaces.get(name) if name else None

@@ -73,7 +73,10 @@ def files(config: model.DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: model.DeviceConfig) -> list[str]:
-    """Return every command as a line, preceded by the headers of its sections."""
+    """Return one text for each command of ``prepare.cli`` and ``sonic.cli``: the headers of its sections and the command, joined by `` / ``.
+
+    For example, ``mtu 9216`` in the section ``interface Eth1/1`` becomes ``interface Eth1/1 / mtu 9216``.
+    """
     return flat([*prepare(config), *tree(config)])
 
 

@@ -26,12 +26,12 @@ class Entry:
 
     - ``verdict``: ``permit``, ``deny`` or ``discard``. ``number`` is the sequence number.
     - ``every``: True if the entry matches every packet.
-    - ``icmp``, ``icmp_type``: True if it matches ICMP packets, and their type.
-    - ``protocol``: the protocol of other packets.
+    - ``icmp``: True if the entry matches ICMP packets. ``icmp_type`` is their type.
+    - ``protocol``: the protocol of packets that are not ICMP.
     - ``sender``, ``sent``: the source prefix and source ports of the packets.
     - ``target``, ``received``: the destination prefix and destination ports of the packets.
-    - ``established``: True if it matches only packets of established TCP connections.
-    - ``section``: the line of the configuration text that has the entry; None if it was not read.
+    - ``established``: True if the entry matches only packets of established TCP connections.
+    - ``section``: the line of the configuration text that has the entry; None if the entry was not read from a text.
     """
 
     verdict: str
@@ -57,7 +57,10 @@ class AccessList:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A statement that applies the access list ``name`` to packets for the switch itself. ``section`` is its line; None if it was not read."""
+    """A statement that applies the access list ``name`` to packets for the switch itself.
+
+    ``section`` is the line of the statement; None if the statement was not read from a configuration text.
+    """
 
     family: Family
     name: str

@@ -68,12 +68,12 @@ class Lines:
     - ``floods``: the storm-control limits in kb/s, by kind of traffic.
     - ``guarded``: True if BPDU guard is on.
     - ``tag``: the VLAN tag of a subinterface.
-    - ``unicast``, ``shared``: the addresses of this interface only, and the gateway addresses that every leaf has.
+    - ``unicast``: the addresses of this interface only. ``shared``: the gateway addresses, which every leaf has.
     - ``advertised``: the router advertisements.
     - ``filters``: the names of access lists, by address family.
     - ``ipv6``: True if the line ``ipv6 enable`` exists.
     - ``vlan``, ``trunks``: the untagged VLAN, and the tagged VLANs.
-    - ``section``: the section of the configuration text that has these statements; None if it was not read.
+    - ``section``: the section of the configuration text that has these statements; None if they were not read from a text.
     """
 
     name: str

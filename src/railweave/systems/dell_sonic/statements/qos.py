@@ -31,7 +31,7 @@ KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
 class Wred:
     """A WRED policy: the thresholds ``low`` and ``high`` for green packets in kilobytes, and the ``probability`` at ``high`` in percent.
 
-    ``marks`` is ``green`` or ``all`` if ECN marks these packets, and empty if it marks none.
+    ``marks`` tells which packets get ECN marks: ``green`` (only green ones) or ``all``. It is empty if the policy does not mark packets.
     """
 
     low: int | None = None

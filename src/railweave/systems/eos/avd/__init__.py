@@ -29,7 +29,8 @@ EOS has one level for all log servers, so the most detailed level that any serve
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:
     """Return the settings of LLDP under AVD's key. ``address`` is the management address that the switch announces.
 
-    EOS needs the hold time in seconds. It is a multiple of the interval (default 30 s). ``wanted`` has the device's management settings.
+    ``wanted`` has the device's management settings. There, the hold time is a number of intervals (30 s each by default); EOS needs
+    seconds.
     """
     sends: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
     settings: dict[str, Any] = sends if wanted.lldp else {"run": False}

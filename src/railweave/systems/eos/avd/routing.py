@@ -246,7 +246,7 @@ def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
 def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
     """Return AVD's data for the route map of routes that are sent to overlay neighbors.
 
-    The spines' map adds a community. The leaves' map rejects routes that have it.
+    The spines' map adds a community to routes. The leaves' map rejects routes that have this community.
     """
     kind = community_kind(overlay.from_spine)
     if overlay.reflects:
