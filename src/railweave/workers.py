@@ -1,8 +1,9 @@
-"""Parallel work on all cores, such as rendering. Devices are independent of each other, and a large network has thousands.
+"""Parallel work on all cores for many devices, such as rendering.
 
-Workers are forks, so they already have the network, and only the texts are returned. Each worker ends when no names are left.
-It leaves its results in a file in memory that it shares with the parent. Workers and parent need no threads, so such work can
-be nested, and a worker never waits for a different process.
+Devices are independent of each other, and a large network has thousands. Workers are forks, so they already have the data of the network,
+and only the resulting texts are returned. Each worker ends when no device names are left. The worker leaves its results in a file in memory
+that it shares with the parent. Workers and parent need no threads, so such work can be nested, and a worker never waits for a different
+process.
 """
 
 from __future__ import annotations

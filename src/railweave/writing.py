@@ -93,7 +93,7 @@ class Folder:
         return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
 
     def kind(self, name: str) -> str:
-        """Return ``file``, ``folder``, ``link`` or ``other`` for what has this name, or an empty text if nothing has it."""
+        """Return the kind of the object at ``name``: ``file``, ``folder``, ``link`` or ``other``; empty if there is no such object."""
         try:
             handle, base_name = self._at(name)
             mode = os.stat(base_name, dir_fd=handle, follow_symlinks=False).st_mode
@@ -223,7 +223,7 @@ def _is_file_or_nothing(path: Path) -> bool:
 def write_below(folder: Path, files: Mapping[str, bytes | str]) -> None:
     """Write files by name below a folder, which is created if missing. Each file is written completely or not at all.
 
-    No link is followed. Raises ``OutputError`` if a file fails. The files before it stay written.
+    No link is followed. Raises ``OutputError`` if a file cannot be written. The files that were written earlier stay.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Statement forms: patterns of the lines in each operating system's files, with their sources and how they were checked.
+"""Statement forms: patterns of the lines in each operating system's files, with the sources of the forms and how they were checked.
 
-A form is a statement with placeholders in place of its names and numbers, preceded by the headers above it:
+A form is a statement with placeholders in place of its names and numbers. The headers above the statement come first:
 ``router bgp <number> / router-id <address>``. The forms are in ``forms.yaml`` of the system's folder. Each form there
 names documents from that file's ``documents:``. The kinds of these documents decide how the form counts as checked, so
 no form can claim a check without a document.
@@ -101,7 +101,7 @@ class Form:
     documents: Mapping[str, Document] = field(repr=False)
     look_for: str = ""
     known: str = ""
-    """A remark about the form in addition to its sources: a limit of the check, or a fact that no source states."""
+    """A remark about the form besides its sources: a limit of the check, or a fact that no source states. Empty if there is none."""
     words: str = ""
     """The regular expression of the form, if it differs from the expression that follows from the form's text."""
 
@@ -170,9 +170,10 @@ class Forms:
         return Forms(self.documents, tuple(form for form in forms if form.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
-        """Return the forms of these lines whose effect an operator should check on the first switch, in the order of ``forms.yaml``.
+        """Return those forms with a ``look_for`` text that match at least one line, in the order of ``forms.yaml``.
 
-        ``lines`` are statements with their headers, separated by `` / ``.
+        ``look_for`` is the effect of the form that an operator should check on the first switch. ``lines`` are statements with their
+        headers, separated by `` / ``.
         """
         rows = self._looked_at
         matched = {form for line in lines for form in rows.of(line)}

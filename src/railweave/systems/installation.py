@@ -1,6 +1,6 @@
 """Installation of a different release on a device: the interface of the module ``upgrade`` in every system's folder.
 
-The caller decides when a device may be restarted. It drains the device, and records the restart beforehand
+The caller decides when a device may be restarted, drains the device, and records the restart beforehand
 (``operations.deploy.upgrading``).
 """
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Image:
-    """A release to install.
+    """A release to install, and its image.
 
-    - ``source``: the URL from which the device downloads the image, or its path on the device. Empty if the device needs only
+    - ``source``: the URL from which the device downloads the image, or the image's path on the device. Empty if the device needs only
       the number of the release.
-    - ``file``: the path of the image on the operator's machine, before it is copied to the device.
+    - ``file``: the path of the image on the operator's machine, before the image is copied to the device.
     - ``sha256``, ``sha512``: the checksums of ``file``, in lower-case hexadecimal digits.
     """
 

@@ -1,8 +1,9 @@
-"""The loader of operating systems. It combines the modules of a folder into one ``System``, and imports each module when it is first used.
+"""The loader of operating systems.
 
-A folder provides the parts of a system, such as the reader, as modules and packages with the names in ``PARTS``. Its
-``__init__`` may define such a part as a variable instead. The ``__init__`` may also define the functions in
-``FUNCTIONS``. Some of them need more than one part (``USED_BY_FUNCTION``); the others replace a default behavior.
+It combines the modules of a folder into one ``System``, and imports each module when it is first used. A folder provides the parts of a
+system, such as the reader, as modules and packages with the names in ``PARTS``. The folder's ``__init__`` may define such a part as a
+variable instead. The ``__init__`` may also define the functions in ``FUNCTIONS``. Some functions need more than one part
+(``USED_BY_FUNCTION``); all others replace a default behavior.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class System:
         return vars(self._package).get(name) or importlib.import_module(f"{self._package.__name__}.{name}")
 
     def _answer(self, function: str, usual: object, *arguments: object) -> Any:  # noqa: ANN401 - of any function
-        """Return the result of the folder's function ``function``, called with ``arguments``, or ``usual`` if it does not exist."""
+        """Return the result of the folder's function ``function``, called with ``arguments``, or ``usual`` if the folder has no such function."""
         return getattr(self._package, function)(*arguments) if hasattr(self._package, function) else usual
 
     def files(self, config: DeviceConfig) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Outage(Protocol):
 
 @dataclass(frozen=True)
 class Commands:
-    """Outages for systems where a single command causes each of them, and where no command shuts ports.
+    """The outages of a system on which a single command causes each outage, and on which no command shuts ports.
 
     ``restart`` is the command that restarts the device. ``stop`` ends a process, whose name replaces ``{}``. ``in_shell``
     is True if the commands are for a shell, and False if they are for the system's own command line or API.

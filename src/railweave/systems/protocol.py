@@ -71,9 +71,9 @@ class StateReader(Protocol):
     NOT_READ: Mapping[str, str]
     """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
     PROBES: Mapping[str, str]
-    """Commands that test the daemons of the switch, by daemon. Only that daemon answers the command.
+    """Commands that test the daemons of the switch, by daemon. Each command is answered only by its daemon.
 
-    They show which daemon hangs if a question gets no answer in time.
+    If a question gets no answer in time, the commands show which daemon hangs.
     """
 
     def questions(
@@ -139,7 +139,7 @@ class FirstBoot(Protocol):
     """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
     SERIAL_OPTIONS: tuple[SerialOption, ...]
-    """The DHCP options in which a device may send its serial number, and how each option contains it."""
+    """The DHCP options in which a device may send its serial number, and the place of the serial number in each option."""
     HEADERS: tuple[str, ...]
     """The names of HTTP headers in which the device sends its serial number when it downloads a file; empty if it sends none."""
     TAKES_IMAGE: bool
@@ -148,7 +148,8 @@ class FirstBoot(Protocol):
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
         """Return the first-boot files of a device, by file name.
 
-        ``rendered`` are the configuration files with which the device boots. ``place`` is the server from which it downloads them.
+        ``rendered`` are the configuration files with which the device boots. ``place`` is the server from which the device downloads its
+        files.
         """
         ...
 

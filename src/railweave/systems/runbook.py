@@ -56,7 +56,10 @@ class Check:
 
 
 class Text(str):
-    """A piece of a sentence that fills a placeholder. If it is empty, the line is printed anyway, unlike with other values."""
+    """A piece of a sentence that fills a placeholder. If the piece is empty, the line is still printed.
+
+    Any other empty value leaves the line out.
+    """
 
 
 class Table(NamedTuple):
@@ -115,7 +118,11 @@ def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
 
 
 def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Counter[str]]:
-    """Return two dictionaries by model of optical module: the modules of the switch, as (device, port), and the number of links."""
+    """Return (modules, links), two dictionaries whose keys are models of optical modules.
+
+    ``modules`` has the modules of each model in this switch, as (device, port). ``links`` has the number of the switch's links with this
+    model.
+    """
     places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
     for port in switch.config.interfaces:
@@ -128,7 +135,7 @@ def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Cou
 
 
 def _module_points(switch: Switch) -> Iterator[str]:
-    """Yield the sentences to check on all optical modules and cables: their number, their light, and their error correction."""
+    """Yield sentences about optical modules and cables, each a point to check: their number, the received light, bit errors."""
     optics, links = catalog().optics, _modules(switch)[1]
     light = sum(count for name, count in links.items() if name in optics and optics[name].kind == "optic")
     yield "the modules and cable assemblies below, as many as below"

@@ -14,7 +14,7 @@ SNMP_CLIENTS = "SNMP-CLIENTS"
 
 QOS_PROFILE = "ROCE"
 UNPAUSED_PROFILE = "ROCE-UNPAUSED"
-"""The QoS profile without PFC. It is for links between sites that do not use PFC, and for ports to external routers."""
+"""The QoS profile without PFC, for links between sites that do not use PFC, and for ports to external routers."""
 
 QUEUE_PROFILE = "railweave"
 MACSEC_PROFILE = "interconnect"
@@ -43,9 +43,9 @@ ports, ``MANAGEMENT_LISTS`` for those that arrive on the management port.
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """Return the common name of a route map and its prefix list for the routes of an external router.
+    """Return the name that a route map and its prefix list share. Both select the routes of an external router.
 
-    ``direction`` is ``from`` for routes that the router sends, and ``to`` for routes that are sent to it.
+    ``direction`` is ``from`` for routes that the router sends, and ``to`` for routes that are sent to the router.
     """
     return f"{direction}-{vrf}-{router}"
 

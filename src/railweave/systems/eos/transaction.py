@@ -1,7 +1,7 @@
 """Changes on EOS: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
 
-A session is a snapshot. Committing it would overwrite changes that others made after it was opened, so railweave opens
-it immediately before the commit. The timer continues if the connection ends. ``configure session NAME commit`` from any
+A session is a snapshot. Its commit would overwrite changes that others made after the session was opened, so railweave opens
+the session immediately before the commit. The timer continues if the connection ends. ``configure session NAME commit`` from any
 login confirms the commit, and ``abort`` reverts it.
 """
 
@@ -45,11 +45,10 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Commit the lines of the change ``given`` by a configuration session with a timer of ``seconds``. EOS reverts it when the timer ends.
+    """Commit the lines of the change ``given`` by a configuration session with a timer of ``seconds``.
 
-    Raises ``RefusedError`` if EOS refuses a line, or if a different configuration session waits for confirmation. The parameter ``session``
-    is
-    the connection to the device.
+    EOS reverts the change when the timer ends. Raises ``RefusedError`` if EOS refuses a line, or if a different configuration session waits
+    for confirmation. The parameter ``session`` is the connection to the device.
     """
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")

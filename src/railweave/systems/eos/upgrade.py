@@ -19,7 +19,7 @@ _SHA512 = re.compile(r"\b[0-9a-f]{128}\b")
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands to enter in the CLI of EOS, in privileged mode."""
+    """Return the commands by which an operator installs ``image`` and restarts the switch, for the CLI of EOS in privileged mode."""
     there = f"flash:{image.name}"
     fetched = [f"verify /sha512 {there}"] if image.file else [f"copy {image.source} {there}"]
     return [*fetched, "configure", f"boot system {there}", "end", "write memory", "reload now"]

@@ -103,7 +103,7 @@ _LINES = LineRules(
 RULES = with_disruptions(_LINES, tables("frr").values())
 """The rules for changes of lines, including the traffic that a change disrupts.
 
-They are the rules in ``_LINES`` and the disruptions that the statement tables give for each statement.
+They join the rules in ``_LINES`` with the disruptions that the statement tables give for each statement.
 """
 
 

@@ -95,7 +95,7 @@ def endpoint(config: DeviceConfig) -> Address | None:
 
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each interface in a VRF. These interfaces are gateways, and ports in the VLANs of gateways."""
+    """Return the VRF by interface name, for the interfaces in VRFs: gateways, and ports in the VLANs of gateways."""
     vrfs = {gateway.name: gateway.vrf for gateway in config.gateways if gateway.vrf}
     by_vlan = {
         gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
@@ -107,7 +107,7 @@ def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
 def parameters(config: DeviceConfig) -> dict[str, int]:
     """Return the values of the kernel parameters that the design decides, by their path below ``/proc/sys``.
 
-    They enable forwarding for each address family, and select the fields of the ECMP hash.
+    The parameters enable forwarding for each address family, and select the fields of the ECMP hash.
     """
     static = config.balancing.hash
     return {name: 1 if "forward" in name or static.layer4 else 0 for name in _PARAMETERS}
@@ -118,7 +118,7 @@ class Row:
     """A kind of statement about a link, ``link NAME KEY VALUE``.
 
     - ``put``: the commands that set the statement.
-    - ``removed``: the command that removes the statement. If it is empty, the statement stays, or is removed together with
+    - ``removed``: the command that removes the statement. An empty text means that the statement stays, or is removed together with
       its link.
     - ``late``: True if the statement is removed only after ``frr.conf`` has changed.
     """
@@ -143,10 +143,10 @@ ROWS: Mapping[str, Row] = {
     "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
     "alias": Row(("on {link} ip link set dev {link} alias '{value}'",), "on {link} ip link set dev {link} alias ''", late=False),
 }  # fmt: skip
-"""For each KEY of a statement ``link NAME KEY VALUE``, the commands that set and remove it, in the order of execution.
+"""For each KEY of a statement ``link NAME KEY VALUE``, the commands that set and remove the statement, in the order of execution.
 
-``alias`` is the description of a server's port; ``frr.conf`` has only those of ports between switches. The plan of a change uses the
-alias to find the NIC that loses a port.
+``alias`` is the description of a server's port. ``frr.conf`` has only the descriptions of ports between switches. The plan of a change
+finds the NIC that would lose its switch port by the alias.
 """
 THEN_DAEMONS = "# then frr.conf"
 """The line that separates commands before the change of ``frr.conf`` from those after the change.
@@ -206,8 +206,8 @@ to_vrf() {
 
 ``on LINK`` runs a command in the network namespace that contains the link. A VRF is a network namespace or a device.
 ``pin`` fixes the MAC address of a bridge before a port joins or leaves. Otherwise the bridge would take the lowest MAC
-address of its ports. Servers use the bridge's address as that of their gateway, and zebra announces it as the router's.
-``tunnel`` creates a VXLAN device, and creates it again if zebra does not find it (FRR's issue 19403).
+address of its ports. Servers use the bridge's MAC address for their gateway, and zebra announces it as the router's MAC address.
+``tunnel`` creates a VXLAN device, and creates the device again if zebra does not find it (FRR's issue 19403).
 """
 
 
@@ -339,9 +339,9 @@ def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def _links(statements: Iterable[tuple[str, str, str]]) -> tuple[Node, ...]:
-    """Return statements (link, key, value) as nodes of a tree, with a mark on those that are never removed.
+    """Return statements (link, key, value) as nodes of a tree, with a mark on statements that are never removed.
 
-    A statement may be removed if it is about a designed bridge or tunnel, or about a port of such a bridge. All others stay,
+    A statement may be removed if it is about a designed bridge or tunnel, or about a port of such a bridge. All other statements stay,
     and so does the MTU of a port.
     """
     every = list(statements)

@@ -72,7 +72,8 @@ cat said
 """
 """A script that enters the lines of a change one after another.
 
-The removal of a VRF's BGP instance comes last. It is repeated until bgpd has learned from zebra that the VRF no longer has a VNI.
+The line that removes a VRF's BGP instance comes last. The script repeats this line until bgpd has learned from zebra that the VRF no
+longer has a VNI.
 """
 _HOST = """while read -r line; do
   eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
@@ -144,8 +145,8 @@ async def _put_way_back(session: Session, given: ChangeRequest, now: Mapping[str
 def _between(now: str, then: str) -> str:
     """Return the lines that change the FRR configuration ``now`` into ``then``.
 
-    The rollback enters these lines before it runs ``frr-reload.py``. ``frr-reload.py`` drops the VRF from the name of an
-    interface in a file, but not in the configuration that FRR shows. It would therefore remove every interface of a
+    The rollback enters these lines before it runs ``frr-reload.py``. This program drops the VRF from the name of an
+    interface in a file, but not in the configuration that FRR shows. Without these lines, it would remove every interface of a
     VRF that is a network namespace (seen on FRR 10.3).
     """
     from railweave.systems.frr.read import parsed

@@ -22,7 +22,7 @@ _RESTART = "systemctl restart frr"
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands to enter in the shell of the machine."""
+    """Return the shell commands by which an operator installs ``image`` on the machine and restarts FRRouting."""
     wanted = [image.source] if image.source else [f"frr={image.release}*", f"frr-pythontools={image.release}*"]
     return [f"{_APT} {shlex.join(wanted)}", _RESTART]
 

@@ -122,7 +122,7 @@ def packaged(root: Path) -> str:
 def find(frr_root: Path | None) -> Tool | str:
     """Return the vtysh to use, or the reason why none was found.
 
-    It is taken from ``frr_root`` if given, otherwise from the system, otherwise from the checkout (``make validators``).
+    The vtysh in ``frr_root`` is used if ``frr_root`` is given, otherwise the system's, otherwise the checkout's (``make validators``).
     """
     if frr_root is None and (path := shutil.which("vtysh")):
         return Tool((path,), path)

@@ -33,7 +33,7 @@ ANYWHERE = wordset(
     "as-path-group code-points drop-probability export fill-level flow-control-queue import input-list "
     "instance-export instance-import members output-list vlan-id-list vrf-export vrf-import"
 )
-"""The keywords that are followed by a list of values in every hierarchy except those in ``ONE_VALUE``."""
+"""The keywords that are followed by a list of values in every hierarchy, except in the pairs (hierarchy, keyword) of ``ONE_VALUE``."""
 
 ONE_VALUE = pathset(
     "vrf-target import, vrf-target export, dscp import, dscp-ipv6 import, exp import, ieee-802.1 import, ieee-802.1ad "
@@ -395,7 +395,10 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
 
 
 def _joined(node: Node, other: Node) -> Node:
-    """Return one node for two nodes of the same statement. Their children are joined at every level, and the value of ``other`` applies."""
+    """Return one node for ``node`` and ``other``, two nodes of the same statement. Their children are joined at every level.
+
+    If one of the two nodes has no children, the result is ``other``.
+    """
     if node.children is None or other.children is None:
         return other
     below = {child.name: child for child in node.children}

@@ -26,8 +26,8 @@ _FILE = "junos.conf"
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """Return the configuration of the switch, by file name.
 
-    It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning. ``rendered`` has the configuration files
-    by name, and ``place`` is the server from which the device downloads its files.
+    The configuration does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning. ``rendered`` has the
+    configuration files by name, and ``place`` is the server from which the device downloads its files.
     """
     del config, place
     return {_FILE: rendered[_FILE]}

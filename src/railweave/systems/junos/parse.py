@@ -191,8 +191,8 @@ def _parse_set(text: str) -> list[Statement]:
 def _descend(root: Statement, words: list[str], line: int) -> None:
     """Add the words of a ``set`` line below ``root``. A name is joined with the keyword before it.
 
-    The last word may be a value, or a flag in a block (``netconf ssh``); a ``set`` line does not show which. It is then read
-    as a value, and ``merge`` adds it to the block if there is one.
+    The last word may be a value, or a flag in a block (``netconf ssh``); a ``set`` line does not show which. The word is then read
+    as a value, and ``merge`` adds it to the block if the block exists.
     """
     at, parent, name_follows = root, "", False
     while words:

@@ -1,7 +1,7 @@
 """The runbook of Junos OS Evolved.
 
 The commands are from two documents of Juniper: the EVPN test report, Table 9, and the document about RDMA load
-balancing. Checks for which these have no command use ``show configuration``, which every release has.
+balancing. If the documents have no command for a check, the check uses ``show configuration``, which every release has.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ $ show interfaces {{monitored}} buffer-occupancy {{first}}
 class _Peers(NamedTuple):
     """The numbers of BGP groups and peers that the summary of BGP must show.
 
-    ``overlay`` and ``outside`` (external routers) are phrases such as "2 peers". They are empty if there are no such peers.
+    ``overlay`` and ``outside`` (external routers) are phrases such as "2 peers". A phrase is empty if there are no such peers.
     """
 
     groups: int

@@ -1,6 +1,6 @@
-"""Decoder of secrets that Junos obfuscates as ``$9$``. Anyone can decode them, because the alphabet is public.
+"""Decoder of secrets that Junos obfuscates as ``$9$``. Anyone can decode such secrets, because the alphabet is public.
 
-A ``$9$`` text is not encrypted (Juniper documentation, Hardening Shared Secrets in Junos OS). Its characters are in four
+A ``$9$`` text is not encrypted (Juniper documentation, Hardening Shared Secrets in Junos OS). The characters of the text are in four
 families. The gaps between successive characters, multiplied by fixed weights, add up to a character of the secret. Each
 text starts with random characters, so two texts of the same secret differ and must be decoded before comparison.
 """

@@ -117,7 +117,7 @@ def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -
 
 
 class _There(dict[str, Any]):
-    """The fields of a nested object that exists in the text. Unlike a plain dict, it is true even if it is empty."""
+    """The fields of a nested object that exists in the text. Unlike a plain dict, such an object counts as true even if it has no fields."""
 
     def __bool__(self) -> bool:
         return True
@@ -138,7 +138,7 @@ class Tree(Statements[T]):
         return statements
 
     def add(self, statements: list[Statement], value: T) -> None:
-        """Append the statements for ``value`` to ``statements``. If a block exists already, its statements are added to it."""
+        """Append the statements for ``value`` to ``statements``. If a block exists already, new statements for the block are added to it."""
         for write in self._prints:
             write(value, statements)
 
@@ -300,8 +300,8 @@ class Tree(Statements[T]):
         """Mark the last word of a statement (``end``) as understood, and store the statement's values in ``collected``.
 
         ``inner`` is the table for the words below the statement, or None. If a required field of an element (``needed``) is missing, the
-        word is
-        marked as not understood.
+        word
+        is marked as not understood.
         """
         if row.reason:
             end.mark("irrelevant")
@@ -341,7 +341,7 @@ class Tree(Statements[T]):
                 collected.setdefault(row.field, []).append(member)
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the object that these lines describe. The header of each section is read like a ``set`` line.
+        """Return the object that the lines ``sections`` describe. The header of each section is read like a ``set`` line.
 
         ``reader`` records which lines are understood.
         """
@@ -365,7 +365,7 @@ class Tree(Statements[T]):
 
 
 def _block(into: list[Statement], words: Words) -> list[Statement]:
-    """Return the statements in the block with these words. The block is added to ``into`` if it does not exist."""
+    """Return the statements in the block with the words ``words``. If ``into`` does not have this block, the block is added to ``into``."""
     for statement in reversed(into):
         if statement.words == words and statement.children is not None:
             return statement.children

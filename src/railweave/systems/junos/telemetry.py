@@ -22,9 +22,9 @@ SNMP = (
     Column(f"{_WATCHDOG}.3", "storms", "JUNIPER-COS-MIB"),
     Column(f"{_WATCHDOG}.4", "storms_over", "JUNIPER-COS-MIB"),
 )
-"""The SNMP columns that count how often a queue was stuck (``storms``) and how often it recovered (``storms_over``).
+"""The SNMP columns that count how often a queue was stuck (``storms``) and how often the queue recovered (``storms_over``).
 
-They are columns of `jnxCosWatchdogTxQueueTable`, whose index is the ifIndex and the queue.
+Both are columns of `jnxCosWatchdogTxQueueTable`, whose index is the ifIndex and the queue.
 """
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),

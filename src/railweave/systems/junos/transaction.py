@@ -49,9 +49,10 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Load the change into the candidate, check it, and discard it. Return the difference from the running configuration.
+    """Load the change ``given`` into the candidate, check the candidate, and discard it.
 
-    Raises ``RefusedError`` if Junos refuses the change. ``session`` is the connection to the device, ``given`` the change.
+    Return the difference from the running configuration. Raises ``RefusedError`` if Junos refuses the change. ``session`` is the connection
+    to the device.
     """
     async with _locked(session):
         await _load(session, given.commands[_FILE])

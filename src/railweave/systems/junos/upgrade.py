@@ -27,7 +27,7 @@ _BOOTED = re.compile(r"<(?:node|system)-booted-time>.*?\bseconds=\"(\d+)\"", re.
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands to enter in the CLI of Junos."""
+    """Return the commands by which an operator installs ``image`` and restarts the switch, for the CLI of Junos."""
     return [f"request system software add {image.source}", "request system reboot"]
 
 

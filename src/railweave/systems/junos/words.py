@@ -42,7 +42,7 @@ def prefix(text: str) -> Prefix:
 
 @lru_cache(maxsize=1 << 16)
 def interface_address(text: str) -> InterfaceAddress:
-    """Return the address with its prefix length in a text such as ``10.0.0.1/31``. Without a length, it is 32 or 128.
+    """Return the address with its prefix length in a text such as ``10.0.0.1/31``. A missing length becomes 32 (IPv4) or 128 (IPv6).
 
     Raises ``ValueError`` for other texts.
     """
@@ -85,7 +85,7 @@ T = TypeVar("T")
 
 
 class Word:
-    """A word of a statement, with the words that may follow it (``below``), and the line where it first occurs.
+    """A word of a statement, with the words that may follow (``below``), and the line where the word first occurs.
 
     - ``file``, ``at``: the number of the file, and the line number.
     - ``inherited``: True if the word comes from an applied group. Words that the configuration itself has at the same place

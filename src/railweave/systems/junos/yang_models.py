@@ -84,8 +84,8 @@ def _module(path: Path) -> str:
 def collect(folder: Path) -> ModelFiles:
     """Return the files of the model set in a folder. Models may be as published, or already corrected by ``repaired``.
 
-    The set imports modules from a folder ``common``. It is next to the folder or up to three levels higher. Raises
-    ``ModelsError`` if the folder has no set, more than one, or a set without the command-line extensions.
+    The set imports modules from a folder ``common``, which is next to ``folder`` or up to three levels higher. Raises
+    ``ModelsError`` if ``folder`` has no set, more than one, or a set without the command-line extensions.
     """
     paths = {_module(path): path for path in sorted(folder.rglob("*.yang")) if path.stat().st_size}
     prefixes = sorted(name.removesuffix("root") for name in paths if name.endswith("-conf-root"))
@@ -414,9 +414,9 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """Return the XML element of the schema node ``node`` with the list keys ``keys`` inside ``parent``, and create it if it does not exist.
+        """Return the XML element of the schema node ``node`` with the list keys ``keys`` inside ``parent``. If it does not exist, create it.
 
-        ``words`` are the words that lead to the element. They are recorded in ``origins`` for a new element.
+        ``words`` are the words that lead to the element. For a new element, the words are recorded in ``origins``.
         """
         element = self._entries.get((parent, node.tag, keys))
         if element is None:
@@ -430,9 +430,9 @@ class Conversion:
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
-    """Return a child of a node that accepts a word as its content, without the child's name before it. None if no child does.
+    """Return the child of ``node`` whose content can be ``word``, if the child's name is not entered before it. None if no child matches.
 
-    If several children accept the word, the order is: an enumeration that contains it, a list, a leaf-list, a leaf, a
+    If several children match, the order is: an enumeration that contains the word, a list, a leaf-list, a leaf, a
     container.
     """
     for child in node.unnamed:

@@ -38,17 +38,18 @@ For any other SKU, the tool refuses every change to the tables in ``_TABLES``.
 
 @dataclass(frozen=True)
 class _Table:
-    """The restrictions of a table: the operations that a patch may use, and the fields that it may change.
+    """The restrictions of a table: the operations that a patch may use, and the fields that the patch may change.
 
-    Fields are written as in the path of the patch.
+    ``fields`` are the ends of paths in the patch, in lower case. See ``any_row``.
     """
 
     operations: frozenset[str]
     fields: frozenset[str]
     any_row: bool = False
-    """True if the fields may change in any row. If False, they may change only in rows whose name contains a digit.
+    """True if the fields may change in any row. ``fields`` then has names of fields without a row.
 
-    In that case, the patch tool ignores the digits.
+    If False, the patch tool first removes the parts with digits from the path, and ``fields`` must have the rest: ``dynamic_th`` for a row
+    with a digit in its name, ``egress_lossy_pool/size`` for a field of the row ``egress_lossy_pool``.
     """
     whole_rows: bool = False
     """True if a patch may add or remove whole rows, and the table itself."""
@@ -91,7 +92,7 @@ def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], rele
     """Return the reason why ``config apply-patch`` refuses an operation; empty if the tool accepts it.
 
     - ``operation``: ``add``, ``remove`` or ``replace``.
-    - ``path``: the table, followed by the row and the field if the operation concerns only these.
+    - ``path``: the table, then the row if the operation concerns one row, then the field if the operation concerns one field.
     - ``fields``: the names in the object that the operation adds.
     - ``release``: the release of SONiC. If it is empty, the oldest release is assumed.
     - ``sku``: the hardware SKU. If it is empty, a SKU that the tool knows is assumed.

@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 15
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF name on the switch for each tenant: a prefix and the tenant's name or, if this would be too long, the VNI."""
+    """Return the name of each VRF on the switch, by tenant: ``Vrf-`` and the tenant's name or, if that is too long, ``Vrf-`` and the VNI."""
     vrf_texts = {vrf.name: f"{VRF}{vrf.name}" for vrf in config.vrfs}
     # A configuration that was read may put an interface into a VRF that it does not define.
     used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}

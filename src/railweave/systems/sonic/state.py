@@ -77,7 +77,7 @@ ASKED = (
 
 
 def _fields(row: Value) -> Value:
-    """Return the fields of a row in a database dump. They are under the key ``value`` of the row, or directly in the row."""
+    """Return the fields of a row in a database dump. A row has its fields under the key ``value``, or directly."""
     return row.get("value") if "value" in row.keys and row.get("value").keys else row
 
 
@@ -136,7 +136,7 @@ _GROUP_PEAK = Fields(
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
     """Return the counters and peak lengths of queues and priority groups, by port.
 
-    - ``names``: maps their names to object ids.
+    - ``names``: the object ids by name of the queue or priority group.
     - ``counters``: the counters by object id.
     - ``watermarks``: the peaks by object id. A peak is the highest level since the operator cleared the watermarks.
     """

@@ -160,7 +160,7 @@ async def _put_script(session: Session, label: str, name: str, text: str) -> Non
 
 
 async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
-    """Run a script in the background on the switch, and wait until it ends. ``name`` is its file name, ``text`` its content.
+    """Run a script in the background on the switch, and wait until it ends. The script is the file ``name`` with the content ``text``.
 
     Raises ``RefusedError`` with the script's output if the script fails or does not end within ``seconds``. ``session`` is the connection
     to the device, ``label`` the name of the change.
@@ -281,7 +281,7 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 
 
 pending = transaction.pending
-"""Return the change whose rollback timer is running, or None. Its parameter ``session`` is the connection to the switch."""
+"""Return the change whose rollback timer is running, or None. The parameter ``session`` is the connection to the switch."""
 
 
 async def confirm(session: Session, label: str) -> None:

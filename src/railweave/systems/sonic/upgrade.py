@@ -30,7 +30,7 @@ _RESTART = "PATH=$PATH:/usr/local/bin; reboot"
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands to enter in the shell of SONiC."""
+    """Return the commands by which an operator installs ``image`` and restarts the switch, for the shell of SONiC."""
     return [f"sudo sonic-installer install -y {shlex.quote(image.source)}", "sudo reboot"]
 
 

@@ -70,9 +70,10 @@ class SonicModels:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """Return the text of every model, by module name. The build templates in the models are filled in for a whole file.
+    """Return the text of every model, by module name. Models that are build templates (``.yang.j2``) are filled in.
 
-    ``folder`` is ``src/sonic-yang-models`` of the repository, or a folder with models in which templates are already filled in.
+    If a template has one text for ``cvl`` and one for all other types of models, the second text is used. ``folder`` is
+    ``src/sonic-yang-models`` of the repository, or a folder with models in which templates are already filled in.
     """
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
     for path in sorted(folder.rglob("sonic-*.yang.j2")):

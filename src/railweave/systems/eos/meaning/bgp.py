@@ -121,7 +121,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
     """Return the BGP statements of a tenant's VRF, which exports its connected prefixes as EVPN type-5 routes.
 
-    They include the sessions with the tenant's external routers. ``overlay`` has the EVPN sessions of the device.
+    The statements include the sessions with the tenant's external routers. ``overlay`` has the EVPN sessions of the device.
     """
     ways = max(1, len(overlay.neighbors))
     external = [

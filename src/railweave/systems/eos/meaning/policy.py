@@ -26,7 +26,7 @@ FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def policies_of(config: DeviceConfig) -> Iterator[Policies]:
-    """Yield the routing policies of a device: of the fabric, of each direction of a tenant's external routers, and of the overlay."""
+    """Yield the routing policies of a device: those for the fabric, those for each external router of a tenant, and those for the overlay."""
     if config.bgp is not None:
         yield _listed(frr.fabric_policies(config, config.bgp), _filters(config.bgp))
     for vrf in config.vrfs:
@@ -43,7 +43,7 @@ def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
 
 
 def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
-    """Return policies with one section for each prefix list, instead of one line for each entry. IPv4 lists come first.
+    """Return the policies ``policies`` as EOS has them: one section per prefix list, not one line per entry. IPv4 lists come first.
 
     ``filters`` are the peer filters, by name.
     """
@@ -57,12 +57,15 @@ def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Lists(frr.Lists):
-    """The lists and route maps of a configuration, by name. ``as_lists`` are the peer filters, as (first, last) AS numbers."""
+    """The lists and route maps of a configuration, by name.
+
+    ``as_lists`` are the peer filters, each a tuple of ranges (first, last) of AS numbers.
+    """
 
     as_lists: dict[str, tuple[tuple[int, int], ...]]
 
     def of_maps(self, maps: Collection[str]) -> set[str]:
-        """Return the names of the prefix lists and community lists to which these route maps refer."""
+        """Return the names of the prefix lists and community lists to which the route maps ``maps`` refer."""
         entries = chain.from_iterable(map(self.entries, maps))
         names = ((entry.prefix_list, entry.community or entry.large_community) for entry in entries)
         return {name for name in chain.from_iterable(names) if name}
@@ -70,7 +73,7 @@ class Lists(frr.Lists):
     def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
         """Return the communities of all community lists except the lists in ``unused``.
 
-        Communities to which ``policies`` refer are always included.
+        A community to which ``policies`` refer is included even if its list is in ``unused``.
         """
         named = self.named(policies)
         names = {community.name for community in named}

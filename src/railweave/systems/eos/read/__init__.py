@@ -104,7 +104,7 @@ def _of_json(text: str) -> list[Section]:
 
 
 def _commands(document: object) -> dict[str, Any] | None:
-    """Return the commands (``cmds``) in the output of ``show running-config | json``, or None if it has none.
+    """Return the commands (``cmds``) in the output of ``show running-config | json``, or None if the output has none.
 
     Each command maps to the commands below it. The output may be that of the CLI or of eAPI.
     """
@@ -155,7 +155,7 @@ _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. AVD's JSON has no statements here, so it is ignored.
+    """Return the configuration of one device, read from all its texts together. ``avd.json`` has no EOS statements, so it is ignored.
 
     Raises ``RenderError``, with the line number, if a text is malformed.
     """

@@ -68,7 +68,7 @@ class Sessions(frr.Sessions):
         return select(reader.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match the patterns ``forms``, below ``router bgp`` or the VRF, and in its address families."""
+        """Yield the lines that match one of the patterns ``forms``, below ``router bgp`` or the VRF, and in the address families there."""
         for form in forms:
             yield from self.statements(self._taking, form)
             yield from self.statements(self._taking, "address-family *", form)
@@ -175,7 +175,7 @@ def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fall
 
 
 def _filters(here: Router) -> dict[str, str]:
-    """Return the name of the peer filter of each peer group of the instance ``here`` that has one.
+    """Return the name of the peer filter by peer group, for all peer groups of the instance ``here`` that have a peer filter.
 
     The filter limits the AS numbers of discovered neighbors.
     """
@@ -184,7 +184,7 @@ def _filters(here: Router) -> dict[str, str]:
 
 
 def _whole(stated: Router) -> Router:
-    """Return the main BGP instance with both unicast address families and with EOS's defaults. ``stated`` has only its statements.
+    """Return the main BGP instance ``stated``, completed with both unicast address families and with EOS's defaults.
 
     A family without its own statement, for example ``redistribute``, gets the setting of the instance.
     """
@@ -290,7 +290,8 @@ def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], read
 def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
     """Return the BGP configuration of the default VRF. ``process`` has the contents of ``router bgp``, ``lists`` the route maps.
 
-    ``elsewhere`` has the names of route maps of the overlay and of VRFs. Names that the default VRF uses, too, are removed from it.
+    ``elsewhere`` has the names of route maps that the overlay and VRFs use. Names that the default VRF also uses are removed from
+    ``elsewhere``.
     ``reader`` has the lines of the configuration.
     """
     here, sessions = process.here, process.sessions

@@ -66,7 +66,7 @@ def isis(
     - ``reader``: the lines of the configuration.
     - ``stanzas``: the lines of all ``interface`` sections.
     - ``loopback``: the router id that EOS uses if none is set.
-    - ``order``: the names of the ports, in the order of the result.
+    - ``order``: the port names, in the order that the result must have.
     - ``gateways``: the gateways for servers, by interface.
     """
     header = reader.last("router isis <name>")
@@ -105,7 +105,7 @@ def isis(
 
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
-    """Return the BFD settings of IS-IS, or None unless every interface in ``there`` uses BFD.
+    """Return the BFD settings of IS-IS, or None if an interface in ``there`` does not use BFD.
 
     ``there`` are the interfaces with IS-IS neighbors. ``stanzas`` are the lines of all ``interface`` sections.
     """
@@ -393,7 +393,7 @@ def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> t
     """Return (the management port or None, its gateway).
 
     The gateway is the next hop of a default route in the VRF of the port. In the default VRF, this next hop must be in a prefix of the
-    port. If no management port has an address, a VRF with a usual name, such as ``MGMT``, counts if it has no interfaces. All other
+    port. If no management port has an address, the VRF is one with a usual name, such as ``MGMT``, to which no interface belongs. All other
     static routes are marked as not understood. ``reader`` has the lines of the configuration.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
@@ -414,7 +414,7 @@ def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """Return (the VRF of a static route, the words after the VRF). The list of words is filled with empty words up to two."""
+    """Return (the VRF of a static route, the words after the VRF). The second is padded with empty words to at least two words."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 

@@ -391,7 +391,7 @@ def _one(reader: SectionReader, *forms: str) -> str:
 
 
 def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
-    """Yield the servers in the lines that match the pattern ``form``, as addresses or names. The VRF in the line is left out.
+    """Yield the DNS or NTP servers, as addresses or names, in the lines that match the pattern ``form``. The VRF in the line is left out.
 
     ``reader`` has the lines of the configuration.
     """

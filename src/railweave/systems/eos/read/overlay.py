@@ -100,9 +100,9 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(reader: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Mark a line that advertises a prefix as not understood if the interface has no address in that prefix.
+    """Mark those of ``lines`` as not understood that advertise a prefix in which ``port`` has no address.
 
-    ``reader`` has the lines of the configuration.
+    ``lines`` are the lines about advertised prefixes. ``reader`` has the lines of the configuration.
     """
     held = {address.prefix for address in port.addresses}
     for line in lines:
@@ -129,10 +129,10 @@ def gateway(
     """Return the gateway of an interface.
 
     - ``name``: the name of the gateway.
-    - ``vlan``: the number of its VLAN, or None for a routed port.
+    - ``vlan``: the number of the gateway's VLAN, or None for a routed port.
     - ``names``: the names of VLANs, by number.
     - ``sent``: the router advertisements of the interface.
-    - ``mac``: the MAC address of shared gateways. It is ignored unless the gateway is shared.
+    - ``mac``: the MAC address of shared gateways. A gateway that is not shared ignores it.
     """
     return model.Gateway(
         name=name,
@@ -267,7 +267,7 @@ def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
 def mark_family_unknown(
     reader: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
-    """Mark lines of a neighbor in address families as not understood, because ``DeviceConfig`` cannot represent them.
+    """Mark those lines as not understood that concern a neighbor in an address family, because ``DeviceConfig`` cannot represent them.
 
     The lines are in the BGP instance ``sessions``, match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of
     the address families ``families``. ``reader`` has the lines of the configuration.
@@ -301,9 +301,9 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str:
     """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
-    ``maps`` are the route maps of EVPN sessions, which ``lists`` contains by name. If the maps do anything else, the lines that apply them
-    are
-    marked as not understood. ``reader`` has the lines of the configuration.
+    ``maps`` are the names of route maps of EVPN sessions, and ``lists`` has these maps. If the maps do anything else, the lines that apply
+    them
+    are marked as not understood. ``reader`` has the lines of the configuration.
     """
     mark = lists.mark(set(maps))
     if mark is None:

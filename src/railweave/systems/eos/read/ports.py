@@ -149,8 +149,8 @@ def _mark_unrepresented(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> Non
 def _waiting(reader: SectionReader, interfaces: dict[str, Port]) -> None:
     """Remove addresses that are configured but not in effect.
 
-    They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down. ``reader`` has the
-    lines of the configuration.
+    An address is not in effect on a front-panel port that is switched (no ``no switchport``), or on a VLAN interface that is shut down.
+    ``reader`` has the lines of the configuration.
     """
     routed = reader.last("switchport default mode routed") is not None
     for port in interfaces.values():
@@ -172,7 +172,7 @@ def _speed(port: Port, text: str) -> bool:
 def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
     """Read the forward error correction (FEC) of each port. ``stanzas`` are the lines of all ``interface`` sections.
 
-    If a port allows several kinds, it negotiates one of them. Its lines are then marked as not understood.
+    If a port allows several kinds of FEC, the port negotiates one of them. The port's FEC lines are then marked as not understood.
     """
     lines: dict[str, list[SelectedLine]] = {}
     for form in ("error-correction encoding *", "no error-correction encoding **"):

@@ -198,10 +198,10 @@ def _dscps(reader: SectionReader) -> dict[int, tuple[int, ...]]:
 
 
 def _leave_rest(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
-    """Mark the DSCP lines of the default class as not understood if this class takes all remaining DSCPs, but some DSCPs have no class.
+    """Mark the DSCP lines of the default class as not understood if the class has many DSCPs, but some DSCPs belong to no class.
 
-    EOS chooses the class of a DSCP without a line. ``dscps`` has the DSCPs of each traffic class. ``reader`` has the lines of the
-    configuration.
+    A default class with more than a quarter of all DSCPs stands for "all others" in ``DeviceConfig``. For a DSCP without a line, EOS itself
+    chooses the class. ``dscps`` has the DSCPs of each traffic class. ``reader`` has the lines of the configuration.
     """
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
@@ -223,10 +223,9 @@ def _queues(reader: SectionReader) -> dict[int, int]:
 
 
 def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Read the lines that set the DSCP of tunnel headers by traffic class. ``dscps`` has the DSCPs of each class.
+    """Read the lines that set the DSCP in the header of tunnels, by traffic class. ``dscps`` has the DSCPs of each class.
 
-    A line is marked as not understood if it sets a DSCP other than the lowest DSCP of the class. ``reader`` has the lines of the
-    configuration.
+    A line is marked as not understood unless it sets the lowest DSCP of the class. ``reader`` has the lines of the configuration.
     """
     for line in reader.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)

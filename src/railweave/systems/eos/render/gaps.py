@@ -231,7 +231,7 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Return True if the platform's table gives a wrong headroom: the headroom comes from the table, but the MRU of a port differs from its MTU.
+    """Return True if the headroom is wrong because the platform's table gives it, although the MRU of the port differs from the port's MTU.
 
     Only a port with the largest headroom is checked.
     """

@@ -64,7 +64,10 @@ def vlan_ids(config: DeviceConfig) -> dict[str, int]:
 
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
-    """Return the loopback with the router id and, if tunnel endpoints have their own addresses, a second loopback with these."""
+    """Return the loopback with the router id.
+
+    If tunnel endpoints have their own addresses, also return a loopback with the endpoints' addresses.
+    """
     ends = {endpoint.address for endpoint in config.overlay.endpoints} if config.overlay else set[Address]()
     sources = {config.loopback.address, config.overlay.loopback if config.overlay else None}
     apart = tuple(prefix for prefix in config.loopbacks() if prefix.address in ends - sources)

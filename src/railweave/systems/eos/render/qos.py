@@ -23,9 +23,9 @@ FIXED_QUEUE = 7
 """The number of the queue for control traffic. EOS always maps this queue to traffic class 7."""
 
 GUARANTEED_PERCENT = 1
-"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. Its weight gives the queue a larger share.
+"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. The queue's weight gives it a larger share.
 
-The watchdog skips a queue without guaranteed bandwidth, because strict queues could starve it (public guide to RoCEv2
+The watchdog skips a queue without guaranteed bandwidth, because strict queues could starve such a queue (public guide to RoCEv2
 on EOS 4.36, section 8, after Arista's manual). The keyword is that of AVD's
 ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
 """

@@ -283,7 +283,7 @@ def _clock(answers: Answers) -> Clock | None:
 def _commit(open_sessions: Value) -> Commit:
     """Return the state of commits, from ``show configuration sessions detail`` (``open_sessions``).
 
-    Its field ``pending`` is True if a commit waits for confirmation. EOS does not show who made the last change.
+    In the result, ``pending`` is True if a commit waits for confirmation. EOS does not show who made the last change.
     """
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)

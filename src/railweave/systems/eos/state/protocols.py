@@ -192,7 +192,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
 
 
 def _drops(entry: Value) -> str | None:
-    """Return why a route drops packets: an action other than forwarding, or the next hop ``Null0``. None if it does not drop them.
+    """Return the reason why a route drops packets: an action other than forwarding, or the next hop ``Null0``. None if it drops none.
 
     ``entry`` is the route in the answer.
     """

@@ -29,7 +29,7 @@ INTERFACE = "interface "
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """The default BFD timers of EOS (EOS user manual, "bfd interval")."""
 HOPS = 2
-"""The largest number of hops of a session between loopbacks. It is 2 because the neighbor's loopback is one hop behind the link."""
+"""The largest number of hops of a session between loopbacks: 2, because the neighbor's loopback is one hop behind the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Peer(frr.Peer):
     - ``timers``: the BFD timers, if they are not the default timers.
     - ``algorithm``: the algorithm of the key in ``profile``, a profile of shared secrets.
     - ``imports`` and ``exports``: the route maps of address families without their own route maps.
-    - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC
+    - ``extended``: True if extended communities are sent. EVPN needs extended communities for its route targets (RFC
       8365, 5.1.2).
     """
 
@@ -64,7 +64,7 @@ class Peer(frr.Peer):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A prefix: neighbors with an address in it may open a session. The other fields apply to these neighbors."""
+    """A prefix from which neighbors may open sessions (``bgp listen range``), and the settings of these neighbors."""
 
     prefix: Prefix
     group: str
@@ -97,7 +97,7 @@ class Family(UnicastFamily):
 
 @dataclass(frozen=True, slots=True)
 class Evpn(frr.Evpn):
-    """The settings of ``address-family evpn``. ``unchanged`` is True if the next hop of routes to all neighbors is unchanged."""
+    """The settings of ``address-family evpn``. ``unchanged`` is True if routes are sent to all neighbors with their next hop unchanged."""
 
     unchanged: bool = False
 
@@ -186,11 +186,11 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return a row of a statement table, for a constant statement that railweave writes but ignores when reading it.
+    """Return the statement-table row for a constant statement that railweave writes, but ignores when reading.
 
     - ``form``: the statement.
-    - ``source``: the document that describes it.
-    - ``reason``: the reason why it has no effect on ``DeviceConfig``.
+    - ``source``: the document that describes the statement.
+    - ``reason``: the reason why the statement has no effect on ``DeviceConfig``.
     - ``when``: returns True for the settings with which the statement is written.
     """
     return replace(fixed(form, source, when), reason=reason)
@@ -255,7 +255,7 @@ PEER = (
 
 
 def _peers(*rows: Row) -> Iterator[Row]:
-    """Yield the rows that describe the lines of neighbors and groups in an address family in a statement table.
+    """Yield the statement-table rows for the lines of neighbors and peer groups in an address family.
 
     ``rows`` are further rows for each neighbor and group.
     """
@@ -274,7 +274,7 @@ def _peers(*rows: Row) -> Iterator[Row]:
 
 
 def _targets() -> Iterator[Row]:
-    """Yield the rows that describe the route targets of a VRF in a statement table."""
+    """Yield the statement-table rows for the route targets of a VRF."""
     for word, names in (("import", "imports"), ("export", "exports"), ("both", "imports exports")):
         yield each(
             f"route-target {word} evpn <it>",
@@ -307,11 +307,11 @@ BRIDGE = (
 
 
 def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Row]:
-    """Yield the rows of a statement table that describe lines both of the main BGP instance and of a VRF.
+    """Yield the statement-table rows for lines that both the main BGP instance and a VRF can have.
 
     - ``neighbor``: reads and writes the name of a neighbor.
     - ``family``: the rows for an address family.
-    - ``rows``: further rows. They come before the address families.
+    - ``rows``: further rows, which come before the address families.
     """
     yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
     yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})

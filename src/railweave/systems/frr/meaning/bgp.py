@@ -88,7 +88,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
-    """Return a peer group with the BFD profile ``profile`` (None means no BFD), and with its key.
+    """Return the peer group ``peer`` with the BFD profile ``profile`` (None means no BFD), and with the key of the BGP sessions in ``bgp``.
 
     Only TCP MD5 keys are used, because FRR supports no others. With graceful restart, BFD still ends a session, unless the neighbor is
     restarting (RFC 5882, 4.3.2).
@@ -123,7 +123,7 @@ def _name(session: Session) -> str:
 def _policies(bgp: Bgp) -> dict[str, PeerFamily]:
     """Return the import and export route-maps in a unicast family, by the name of the peer group or the neighbor.
 
-    A neighbor's route-maps are empty if they are those of its group.
+    A neighbor's route-maps are empty if they equal the route-maps of the neighbor's group.
     """
     peers: dict[str, PeerFamily] = {}
     for group in bgp.groups:
@@ -164,7 +164,7 @@ def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
     """Return the BGP instance of a tenant's VRF, which exports its connected prefixes as EVPN type-5 routes.
 
-    It includes the sessions with the tenant's external routers.
+    The instance includes the sessions with the tenant's external routers.
     """
     groups = [
         Peer(router, is_group=True, description=f"external router {router}")

@@ -34,7 +34,7 @@ def kind(value: str) -> Literal["large", "standard"]:
 
 
 def interface_list(name: str) -> str:
-    """Return the name, such as ``(interface lo)``, of the prefix list that stands for the prefixes of an interface."""
+    """Return the name, such as ``(interface lo)``, of the prefix list that contains the prefixes of the interface ``name``."""
     return f"(interface {name})"
 
 
@@ -59,7 +59,7 @@ def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
 
 
 def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
-    """Return the ``bfd`` section with these BFD profiles, or an empty tuple if no session uses BFD.
+    """Return the ``bfd`` section with the BFD profiles ``profiles``, or an empty tuple if no session uses BFD.
 
     ``profiles`` has the BFD timers by profile name; None means that the sessions of the profile do not use BFD.
     """
@@ -137,7 +137,10 @@ def overlay_policies(overlay: OverlayConfig) -> Policies:
 
 
 def external_policies(vrf: Vrf) -> Iterator[Policies]:
-    """Yield the policies for routes from and to each external router of a tenant. They accept only the prefixes that the design lists."""
+    """Yield the policies for routes from and to each external router of a tenant.
+
+    A policy accepts only the prefixes that the design lists.
+    """
     for router, peer in {peer.router: peer for peer in vrf.external}.items():
         family = peer.session.local_address.family
         for way, prefixes in (("from", peer.accept), ("to", peer.advertise)):
@@ -194,10 +197,11 @@ class Lists:
     def mark(self, maps: Collection[str]) -> str | None:
         """Return the community that keeps leaves from sending routes back to spines.
 
-        Route-maps of spines add the community, and route-maps of leaves reject routes with it. ``maps`` are the route-maps of
-        EVPN sessions. The result is empty if the maps pass everything, or have unknown statements. The result is None if the maps have any
-        other
-        effect, or differ between sessions, because ``DeviceConfig`` cannot represent this.
+        Route-maps of spines add the community, and route-maps of leaves reject routes with it. ``maps`` are the route-maps of EVPN
+        sessions. The
+        result is empty if the maps pass everything, or have unknown statements. The result is None if the maps have any other effect, or
+        differ
+        between sessions, because ``DeviceConfig`` cannot represent this.
         """
         if not any(maps):
             return ""

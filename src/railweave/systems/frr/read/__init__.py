@@ -1,4 +1,4 @@
-"""Reader of ``frr.conf`` and ``nftables.conf``. It also reads what ``vtysh -c 'show running-config'`` prints."""
+"""Reader of ``frr.conf`` and ``nftables.conf``, and of the output of ``vtysh -c 'show running-config'``."""
 
 from __future__ import annotations
 

@@ -59,9 +59,10 @@ def _says_nothing(section: Section) -> bool:
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
-    """Return statements that enable forwarding. FRR prints such statements only if forwarding is off.
+    """Return the statements about forwarding.
 
-    IPv4 is left out if FRR does not route IPv4.
+    FRR prints ``no ipv6 forwarding`` and ``no ip forwarding``, but not the same lines without ``no``. The line for IPv4 is left out if FRR
+    does not route IPv4.
     """
     lines = [section for section in sections if section.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
     if _routes_ipv4(sections):
@@ -96,7 +97,7 @@ def _interface(body: list[Section]) -> Iterable[Section]:
 
 
 def _prefix_option(section: Section) -> Section:
-    """Return a line about an advertised prefix with both lifetimes in seconds, which FRR does not print if they are the defaults."""
+    """Return a line about an advertised prefix, completed with both lifetimes in seconds. FRR does not print default lifetimes."""
     words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
         return section

@@ -286,7 +286,7 @@ class Sessioned:
 
         The route-maps of ``redistribute connected`` select them. These lines are marked as not understood:
 
-        - ``maximum-paths`` below ``ways``, the number of paths that EVPN sessions provide;
+        - ``maximum-paths`` with a number less than ``ways``, the number of paths that EVPN sessions provide;
         - ``network`` with a prefix that neither a gateway nor another interface of the VRF has;
         - ``redistribute connected`` with a route-map whose result cannot be computed.
         """
@@ -373,7 +373,7 @@ class Routing(Sessioned):
         return self._ospf
 
     def on_fabric(self) -> set[str]:
-        """Return the names of interfaces to other switches: those with a session of the default VRF, IS-IS or OSPF."""
+        """Return the names of interfaces to other switches: those on which IS-IS, OSPF or a BGP session of the default VRF runs."""
         on_sessions = (
             {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
         )
@@ -403,7 +403,7 @@ def _leave_unnamed(router: Router, reader: SectionReader) -> None:
 
 
 def statements(reader: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
-    """Yield every line of the files, with the information whether it was understood. Secrets are replaced.
+    """Yield every line of the files, with the information whether it was understood. Secrets are replaced by ``<secret:?>``.
 
     ``files`` are pairs of a file name and its sections. ``reader`` has the lines of the configuration.
     """

@@ -37,7 +37,7 @@ ANY = "(any)"
 """The name of a policy that accepts everything, for sessions that have no route-map and need none. No route-map can have this name."""
 
 NETWORKS = "(networks)"
-"""The name of two things that stand for ``network`` statements: a prefix list with their prefixes, and the policy that accepts it."""
+"""The common name of two objects: a prefix list with the prefixes of ``network`` statements, and a policy that accepts these prefixes."""
 
 
 def default() -> Bfd:
@@ -169,7 +169,8 @@ class Sessions:
     def reaches(self, peer: Peer) -> bool:
         """Return True if the session with ``peer`` can come up.
 
-        Its neighbor must be directly connected or in the same AS, or ``hops`` must be set, so that it may be several hops away.
+        The neighbor must be directly connected or in the same AS. Otherwise, ``hops`` must be set, so that the neighbor may be several hops
+        away.
         """
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
@@ -208,7 +209,10 @@ class Sessions:
         return [peer for peer in self.peers if self.unicast(peer) or not self.evpn(peer)]
 
     def families(self, peers: Sequence[Peer]) -> tuple[Family, ...]:
-        """Return the unicast families whose routes these sessions carry. If ``peers`` is empty, return the families of the instance."""
+        """Return the unicast families whose routes the sessions with ``peers`` carry.
+
+        If ``peers`` is empty, return the families of the instance.
+        """
         used = {family for peer in peers for family in self.unicast(peer)}
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
@@ -231,7 +235,7 @@ class Sessions:
         return statements_of(self.here, reader, *forms)
 
     def mark_bfd_unknown(self, names: Container[str | None], reader: SectionReader) -> None:
-        """Mark the lines about BFD of these neighbors and groups as not understood. ``reader`` has the lines of the configuration."""
+        """Mark the lines about BFD of the neighbors and groups ``names`` as not understood. ``reader`` has the lines of the configuration."""
         for forms in self.syntax.bfd:
             for line in self.statements(reader, *forms):
                 if line["name"].removeprefix("interface ") in names:
@@ -293,9 +297,9 @@ def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Col
 
 
 def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
-    """Return the maximum numbers of equal-cost paths, for each family and each kind of session (internal, external) of ``peers``.
+    """Return the configured maximum numbers of equal-cost paths: one for each address family and for each kind of session (internal, external).
 
-    Numbers that no statement sets are left out.
+    Only the kinds of the sessions with ``peers`` count. Numbers that no statement sets are left out.
     """
     inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
     families = sessions.here.unicast.values()
@@ -334,10 +338,10 @@ def _groups(
 def _originated(
     here: Router, known: Sequence[model.Policy], routed: Sequence[Family]
 ) -> tuple[str | None, tuple[model.Policy, ...]]:
-    """Return (name of the policy that selects which own routes to originate, policies to add) for the BGP instance ``here``.
+    """Return (name of a policy, policies to add) for the BGP instance ``here``. The policy selects the device's own routes to originate.
 
     The policy accepts the connected routes that ``redistribute`` selects, and the prefixes of ``network`` statements. Policies are
-    added if no route-map of the configuration has this effect. ``known`` are the policies from route-maps, ``routed`` the families
+    added if no route-map of the configuration has this effect. ``known`` are the policies from route-maps, ``routed`` the address families
     of the sessions.
     """
     everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))

@@ -1,6 +1,6 @@
 """Rendering of ``nftables.conf``: the rules for packets to the Linux host on which FRR runs, not for packets that the host forwards.
 
-``nft -f`` loads the file completely or not at all. It first removes the rules that an earlier version of the file
+``nft -f`` loads the file completely or not at all. The file first removes the rules that an earlier version of the file
 loaded.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "nftables.conf"
 
 _WORDS: dict[Family, tuple[str, str, str]] = {"ipv4": ("ip", "ttl", "icmp"), "ipv6": ("ip6", "hoplimit", "icmpv6")}
-"""The keywords of nft, by address family: (the IP header, the hop limit, ICMP)."""
+"""The keywords of nft, by address family: (keyword for the IP header, for the hop limit, for ICMP)."""
 
 
 def nftables(config: DeviceConfig) -> list[str]:

@@ -25,7 +25,7 @@ FORWARDING = tuple(
     for family, number in (("ipv4", 4), ("ipv6", 6))
     for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
-"""The queries that show on which ports the kernel forwards packets."""
+"""The queries that show on which network interfaces the kernel forwards packets."""
 
 
 links = keyed(
@@ -62,11 +62,12 @@ _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return the ports that forward no packets, by address family (``all`` means every port). None if no query was answered.
+    """Return the network interfaces that forward no packets, by address family.
 
-    The answers are those of ``ip -j netconf`` and ``ip -j rule``. Linux enables forwarding of IPv6 by one setting for all
-    interfaces, and of IPv4 by one setting for each interface (Documentation/networking/ip-sysctl.rst). A rule of the
-    routing policy can drop packets from a port, or all packets, before the routes apply (ip-rule(8)).
+    ``all`` means every interface. None if no query was answered. The answers are those of ``ip -j netconf`` and ``ip -j rule``. Linux
+    enables forwarding of IPv6 by one setting for all interfaces, and of IPv4 by one setting for each interface
+    (Documentation/networking/ip-sysctl.rst). A rule of the routing policy can drop packets from an interface, or all packets, before the
+    routes apply (ip-rule(8)).
     """
     made: dict[str, tuple[str, ...]] = {}
     for family in ("ipv4", "ipv6"):
@@ -117,9 +118,9 @@ _PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
 
 
 def filters(answer: Value) -> tuple[PacketFilter, ...]:
-    """Return the packet filters in ``nft -j list ruleset``: base chains that drop or change packets, with the ports in their rules.
+    """Return the packet filters in ``nft -j list ruleset``: base chains that drop or divert packets, with the network interfaces in their rules.
 
-    The kernel calls a base chain by a hook. The policy of a base chain, and the chains to which it jumps, count as parts of it.
+    A base chain is a chain that the kernel calls by a hook. Its policy and the chains to which it jumps count as parts of the base chain.
     """
     entries = answer.all("nftables")
     rules: dict[tuple[str, ...], list[Value]] = {}
@@ -147,7 +148,7 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
 def _changing(
     chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
 ) -> tuple[bool, list[str]]:
-    """Return (True if ``chain`` drops or changes packets, the ports to which the rules with such actions are limited).
+    """Return (True if ``chain`` drops or diverts packets, network interfaces in the rules that do so).
 
     Chains to which ``chain`` jumps count, too. ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
     """

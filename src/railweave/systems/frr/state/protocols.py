@@ -57,9 +57,9 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """Return (VRF, [(key, value), …]) for each VRF, with the values that have the key ``mark``.
+    """Return (VRF, [(name, object), …]) for each VRF. Only objects that have the key ``mark`` are included.
 
-    The VRF is the top level of an answer about all VRFs. An answer about one VRF does not have this level.
+    The top level of an answer about all VRFs is the VRF. An answer about one VRF does not have this level.
     """
     here = [(key, value) for key, value in answer.entries() if value.keys]
     plain = [(key, value) for key, value in here if value.get(mark).there]
@@ -100,7 +100,7 @@ bfd_sessions = listed(
 
 
 def _words(communities: Value) -> tuple[str, ...]:
-    """Return the communities of a path, from the key ``list`` of the answer or, if it is missing, from the key ``string``."""
+    """Return the communities of a path, from the key ``list`` of the answer or, if that key is missing, from the key ``string``."""
     return texts(communities.get("list")) or tuple((communities.get("string").text() or "").split())
 
 

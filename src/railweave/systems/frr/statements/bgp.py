@@ -87,7 +87,8 @@ class UnicastFamily:
     """A unicast address family of an instance.
 
     - ``peers``: the statements about neighbors in the family. On Enterprise SONiC, they are in the sections of neighbors.
-    - ``redistributes``: the route-map for connected routes. It is empty if all are redistributed, and None if none are.
+    - ``redistributes``: the route-map for connected routes. An empty text means that all connected routes are redistributed, None that none
+      are.
     - ``maximum_paths``, ``inner_paths``: the largest number of paths of a route over external and over internal sessions.
     - ``networks``: the prefixes of ``network`` statements.
     """
@@ -103,7 +104,7 @@ class UnicastFamily:
 class Evpn:
     """The section ``address-family l2vpn evpn``, or a VNI in this section.
 
-    - ``advertises``: the address families of the VRF's routes that EVPN announces.
+    - ``advertises``: the address families whose routes the VRF announces by EVPN.
     - ``distinguisher``: the route distinguisher.
     - ``imports``, ``exports``: the route targets.
     """
@@ -155,7 +156,7 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return the settings of the neighbor ``peer`` in the address family ``name``: first its own, then those of its group.
+        """Return the settings of the neighbor ``peer`` in the address family ``name``: first the neighbor's own, then those of the neighbor's group.
 
         Either may be missing.
         """
@@ -170,7 +171,7 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class Vrf:
-    """A VRF. ``vni`` is the VNI of its EVPN routes, or None if it has none."""
+    """A VRF. ``vni`` is the VNI of its EVPN routes, or None if the VRF has no VNI."""
 
     vni: int | None = None
 
@@ -262,7 +263,7 @@ PEER = (
 
 
 def _peers() -> Sequence[Row]:
-    """Return the rows that describe the lines of neighbors and groups in an address family in a statement table."""
+    """Return the statement-table rows for the lines of neighbors and peer groups in an address family."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}, disrupts=effects.KEPT),
@@ -287,7 +288,7 @@ def _peers() -> Sequence[Row]:
 
 
 def redistribution(source: str) -> Iterator[Row]:
-    """Yield the rows that describe the redistribution of connected routes in a statement table.
+    """Yield the statement-table rows for the redistribution of connected routes.
 
     ``source`` is the document about these lines.
     """
@@ -297,7 +298,7 @@ def redistribution(source: str) -> Iterator[Row]:
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the rows that describe a route distinguisher and route targets in a statement table.
+    """Yield the statement-table rows for a route distinguisher and route targets.
 
     ``source`` is the document about these lines. The codecs ``distinguisher`` and ``target`` convert the values to text and back.
     """
@@ -308,7 +309,7 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows that describe the EVPN address family and its VNIs in a statement table.
+    """Yield the statement-table rows for the EVPN address family and its VNIs.
 
     ``source`` is the document about these lines. ``rows`` are further rows, valid both in the family and in a VNI.
     """

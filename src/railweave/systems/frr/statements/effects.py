@@ -56,7 +56,7 @@ UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""The unknown effect of a change of statements about a neighbor that are in no statement table."""
+"""The disruption that is reported for a changed statement about a neighbor if no statement table has the statement: its effect is unknown."""
 SECURED = (
     Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", standards.ANY),
 )
@@ -87,7 +87,7 @@ ACTIVATED = (
     ),
 )
 _OF_PEER = r"(?=.* / (?P<of>(neighbor (interface )?|peer-group )\S+)( /)? %s( |$))"
-"""A pattern of statements about a neighbor or a group, in the same line or in the lines below it.
+"""A pattern of a statement (which replaces ``%s``) about a neighbor or a group, in the neighbor's line or in a line below it.
 
 If the neighbor is new, there is no session that a change could disrupt.
 """
@@ -195,4 +195,4 @@ ISIS_UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""The unknown effect of a change of IS-IS statements that are in no statement table."""
+"""The disruption that is reported for a changed IS-IS statement if no statement table has the statement: its effect is unknown."""

@@ -52,4 +52,4 @@ GENERAL = Statements(
     ),
     disrupts=(),
 )
-"""The table of the top-level statements that come before all others."""
+"""The table of the general statements of a device. They are at the top level, before all other statements."""

@@ -57,8 +57,9 @@ class RouterOspf:
     """The OSPF instance of a device.
 
     - ``width``: the largest number of equal-cost paths.
-    - ``quiet``: True for an interface on which OSPF does not look for neighbors. The key ``default`` applies to all other
-      interfaces.
+    - ``quiet``: by interface, True if OSPF does not look for neighbors there. The key ``default`` applies to all interfaces without their
+      own
+      key.
     """
 
     router_id: Address | None = None

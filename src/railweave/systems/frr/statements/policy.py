@@ -75,7 +75,7 @@ class CommunityEntry:
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """An entry of the route-map ``name``: conditions, and changes of a route that matches.
+    """An entry of the route-map ``name``: conditions, and changes of a route that meets them.
 
     - ``ipv4_list`` and ``ipv6_list``: the prefix lists that must contain the route's prefix.
     - ``interface``: the outgoing interface of the route.
@@ -83,7 +83,7 @@ class MapEntry:
     - ``protocol``: the origin of the route.
     - ``communities`` and ``large_communities``: communities that the entry sets. If ``additive`` or ``large_additive`` is
       true, the route keeps its other communities.
-    - ``prepends``: AS numbers before the route's path.
+    - ``prepends``: the AS numbers that the entry puts before the route's AS path.
     - ``shared_by``: the object of adaptive routing (ARS) that distributes traffic to the route's next hops.
     """
 
@@ -153,7 +153,7 @@ LARGE = _several(r"\d+:\d+:\d+")
 
 
 def detection(source: str, options: str) -> Row:
-    """Return the row that describes ``bfd`` sections in a statement table.
+    """Return the statement-table row for ``bfd`` sections.
 
     ``source`` is the document about the section, and ``options`` the document about the lines of a BFD profile.
     """
@@ -168,7 +168,7 @@ def detection(source: str, options: str) -> Row:
 
 
 def prefix_entries(source: str, prefix: Codec) -> Row:
-    """Return the row that describes the entries of prefix lists in a statement table.
+    """Return the statement-table row for the entries of prefix lists.
 
     ``source`` is the document about these lines. The codec ``prefix`` converts a prefix to text and back.
     """
@@ -189,9 +189,9 @@ def prefix_entries(source: str, prefix: Codec) -> Row:
 
 
 def map_entries(source: str, rows: Sequence[Row]) -> Row:
-    """Return the row that describes route-map entries in a statement table.
+    """Return the statement-table row for route-map entries.
 
-    ``source`` is the document about these entries. ``rows`` describe the lines below the header of an entry.
+    ``source`` is the document about these entries. ``rows`` are the statement-table rows for the lines below the header of an entry.
     """
     name, place = defines("route-map"), number(1, 65535)
     return each(
@@ -200,7 +200,7 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 
 def matched(source: str) -> Iterator[Row]:
-    """Yield the rows that describe ``match`` lines of FRR and Enterprise SONiC in a statement table.
+    """Yield the statement-table rows for ``match`` lines of FRR and Enterprise SONiC.
 
     ``source`` is the document about these lines.
     """
@@ -212,7 +212,7 @@ def matched(source: str) -> Iterator[Row]:
 
 
 def set_communities(source: str) -> Iterator[Row]:
-    """Yield the rows that describe lines with standard communities for a route in a statement table.
+    """Yield the statement-table rows for ``set community`` lines, which give a route standard communities.
 
     ``source`` is the document about these lines.
     """
@@ -221,7 +221,7 @@ def set_communities(source: str) -> Iterator[Row]:
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the rows that describe the lines of a route-map entry in a statement table, for FRR and EOS.
+    """Yield the statement-table rows for the lines of a route-map entry of FRR and EOS.
 
     ``source`` is the document about these lines. ``lines`` are rows that only the caller's system has.
     """
@@ -255,9 +255,9 @@ ENTRY = tuple(
 
 
 def community_entries(form: str, source: str, *also: str) -> Row:
-    """Return the row that describes the entries of community lists in a statement table.
+    """Return the statement-table row for the entries of community lists.
 
-    ``form`` is the line, ``source`` the document about it, and ``also`` are further spellings that are only read.
+    ``form`` is the pattern of the line, ``source`` the document about the line, and ``also`` are further spellings that are only read.
     """
     return each(
         form,
@@ -274,7 +274,7 @@ def community_entries(form: str, source: str, *also: str) -> Row:
 
 
 def _everything() -> Iterator[Row]:
-    """Yield the rows that describe prefix-list entries with ``any`` in a statement table. ``any`` matches every prefix of an address family."""
+    """Yield the statement-table rows for prefix-list entries with ``any``. ``any`` matches every prefix of an address family."""
     families: tuple[tuple[Family, str, str], ...] = (("ipv4", "ip", "0.0.0.0/0"), ("ipv6", "ipv6", "::/0"))
     for family, word, everywhere in families:
         yield each(

@@ -36,7 +36,7 @@ class AdvertisedPrefix:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """The router advertisements of an interface. ``sends`` is True if the interface sends them; the other fields are their content."""
+    """The router advertisements of an interface: True in ``sends`` if the interface sends any, and the content of the advertisements."""
 
     sends: bool = False
     max_interval: int | None = None
@@ -82,7 +82,7 @@ LOOPBACKS = ("lo", "dummy", "Loopback")
 
 
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
-    """Yield the rows that describe router advertisements of FRR and Enterprise SONiC in a statement table.
+    """Yield the statement-table rows for router advertisements of FRR and Enterprise SONiC.
 
     ``source`` is the document about these lines, and ``options`` the document about the line with the MTU. The codec ``interval`` converts
     the interval between advertisements to text and back.
@@ -100,7 +100,7 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
 
 
 def advertised_prefix(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
-    """Return the row that describes a prefix in router advertisements in a statement table.
+    """Return the statement-table row for a prefix in router advertisements.
 
     ``source`` is the document about this line. ``also`` is a spelling that is read, but never written. The codecs ``prefix`` and
     ``seconds`` convert the prefix and the lifetimes to text and back.

@@ -121,9 +121,9 @@ _VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
 
 @dataclass(frozen=True)
 class Reference:
-    """A kind of name. ``defined`` are the patterns of paths that define such a name, and ``used`` of those that use it.
+    """A kind of name. ``defined`` are the patterns of paths that define such a name, and ``used`` the patterns of paths that use such a name.
 
-    A pattern is a path of words such as ``vlans *``; its last word is the name. ``built_in`` are names that need no definition.
+    A path is a list of words such as ``vlans *``; its last word is the name. ``built_in`` are names that need no definition.
     """
 
     kind: str

@@ -96,7 +96,7 @@ def as_number(word: str | None) -> int | None:
 def words_of(statements: Iterable[Statement]) -> Words:
     """Return the tree of words of a configuration, without deactivated statements.
 
-    Statements of configuration groups that are applied are added at the top level.
+    If a configuration group is applied, its statements are added at the top level.
     """
     root = Words()
     for statement in statements:

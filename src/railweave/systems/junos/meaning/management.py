@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from railweave.systems.junos.words import Word
 
 REMOTE_USER = "remote"
-"""The Junos user account whose rights apply to users that exist only on a login server. Without it, Junos refuses their logins."""
+"""The Junos user account whose rights apply to users that exist only on a login server.
+
+Without this account, Junos refuses such users.
+"""
 
 
 def system_of(config: DeviceConfig) -> System:

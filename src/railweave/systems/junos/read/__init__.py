@@ -212,7 +212,7 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
 __all__ = ["parsed", "printed", "read"]
 
 _GROUP = re.compile(r"groups \S+ (?!when )")
-"""A pattern of the words (``groups NAME``) before a statement in a configuration group. To classify a statement, these are removed."""
+"""A pattern of the words ``groups NAME`` before a statement in a configuration group. They are removed to classify the statement."""
 _OF_TWO_WORDS = wordset(
     "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )

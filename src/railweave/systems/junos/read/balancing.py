@@ -162,9 +162,9 @@ def _filters(top: Word) -> Iterator[tuple[str, Word]]:
 
 
 def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
-    """Return (RDMA opcodes, ports with the filter, forwarding instance) of the filter that puts packets with these opcodes into the instance.
+    """Return (RDMA opcodes, ports with the filter, forwarding instance) of the filter that sorts packets by opcode.
 
-    ``top`` is the root of the configuration.
+    The filter puts the packets with these opcodes into the forwarding instance. ``top`` is the root of the configuration.
     """
     for _, word in _filters(top):
         for term in word.below.get("term", Word("")).below.values():
@@ -181,7 +181,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
-    """Return the names of the ports that apply the filter ``name`` to incoming packets, and mark these statements as understood."""
+    """Return the names of the ports that apply the filter ``name`` to incoming packets, and mark the statements that do so as understood."""
     names: list[str] = []
     for port in ports:
         for unit in port.units.values():
@@ -194,7 +194,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
-    """Mark the statements that apply the filters ``names`` to ports as understood."""
+    """Mark as understood the statements by which ports apply the filters ``names``."""
     for name in names:
         _bound(ports, name)
 

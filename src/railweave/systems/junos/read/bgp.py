@@ -27,12 +27,12 @@ T = TypeVar("T")
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
 _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
-"""The statements that may differ between the neighbors of one group, with the number of words after the keyword."""
+"""The statements that may differ between the neighbors of one group, each with the number of words that follow its keyword."""
 
 
 @dataclass
 class Neighbor:
-    """A neighbor with an address. Settings without a statement of the neighbor are taken from its group.
+    """A neighbor with an address. A setting for which the neighbor has no statement is taken from its group.
 
     - ``word``: the neighbor's block of statements.
     - ``peer``, ``local``: the addresses of the neighbor and of the device.
@@ -273,7 +273,10 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
-    """Return the BFD settings if all ``values`` are equal. Otherwise, mark the BFD statements below ``words`` as not understood."""
+    """Return the BFD settings if all ``values`` are equal. Otherwise, mark the BFD statements below ``words`` as not understood.
+
+    The result is then None.
+    """
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     mark_bfd_unknown(words)
@@ -281,7 +284,7 @@ def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
 
 
 def mark_bfd_unknown(words: Iterable[Word]) -> None:
-    """Mark the statements about BFD below these words as not understood."""
+    """Mark the statements about BFD below ``words``, for example the blocks of BGP groups, as not understood."""
     for word in words:
         detection = word.at_path("bfd-liveness-detection")
         if detection is not None:

@@ -103,7 +103,7 @@ class _JsonReader:
                 yield sign
 
     def value(self, sign: str | None = None, depth: int = 0) -> object:
-        """Return the value at the reader's position. ``sign`` is its first token if the caller has already read it.
+        """Return the value at the reader's position. ``sign`` is the first token of the value, or None if it must still be read.
 
         ``depth`` is the number of objects and lists around the value.
         """

@@ -115,9 +115,9 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
 
 
 def _passes_connected(policies: Iterable[Word]) -> bool:
-    """Return True if the first term of ``policies`` that applies to connected routes and accepts or rejects them, accepts them.
+    """Return True if ``policies`` accept connected routes.
 
-    Return False if there is no such term.
+    The first term that applies to connected routes and accepts or rejects them decides. Return False if there is no such term.
     """
     for policy in policies:
         for term in policy.entries("term"):

@@ -173,8 +173,8 @@ def interfaces(
 def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
     """Mark settings of a port that ``Interface`` cannot represent as not understood. ``kind`` is the purpose of the port.
 
-    They are additional units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
-    port to an external router may have a unit for each tag. The port of a gateway (``gateway`` is True) may have its own MTU.
+    These settings are additional units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. But a
+    port to an external router may have a unit for each tag, and the port of a gateway (``gateway`` is True) its own MTU.
     """
     if kind == "external":
         return
@@ -227,8 +227,8 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
     """Return (name of the VLAN of a port's untagged packets or None, numbers of the tagged VLANs of a trunk).
 
     If a trunk has no untagged VLAN, the name is that of its first VLAN. ``unit`` is the port's unit with the VLANs. ``vlans`` has the
-    number of
-    each VLAN.
+    number
+    of each VLAN, by name.
     """
     if not unit.vlans:
         return None, ()

@@ -122,7 +122,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
-    """Return the router advertisements of an interface with these addresses. ``word`` is its block of statements.
+    """Return the router advertisements of an interface with the addresses ``addresses``. ``word`` is the interface's block of statements.
 
     Lifetimes are those of the first prefix and of the first route.
     """
@@ -353,8 +353,9 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Mark the statements of a routing instance (``word``) as understood that have no effect here, but are in every instance of Juniper's
-    validated designs.
+    """Mark ``description`` and ``service-type`` of a routing instance (``word``) as understood, although they have no effect here.
+
+    Every routing instance of Juniper's validated designs has these two statements.
     """
     word.value("description")
     word.value("service-type")

@@ -94,9 +94,10 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
 
 
 def community(word: Word) -> list[Community]:
-    """Return one community of ``DeviceConfig`` for each value of the Junos community ``word``. They are named ``NAME``, ``NAME 2`` and so on.
+    """Return one community of ``DeviceConfig`` for each value of the Junos community ``word``.
 
-    If any value is of an unknown kind, return an empty list; the community stays marked as not understood.
+    The communities are named ``NAME``, ``NAME 2`` and so on. If any value is of an unknown kind, return an empty list; the Junos community
+    stays marked as not understood.
     """
     members = list(word.block("members").below.values())
     made = [_community(word.text, at, member.text) for at, member in enumerate(members)]
@@ -152,7 +153,7 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
 
     For joined policies, the result has the leading rejecting terms of every policy except the last, then all terms of the
     last. This differs from Junos if an earlier policy changes routes, or rejects routes after a term that accepts. For
-    such a policy, the result gets a term whose effect is unknown. ``several`` is True if more policies are evaluated.
+    such a policy, the result gets a term whose effect is unknown. ``several`` is True if further policies are evaluated besides ``name``.
     """
     *first, last = name.split(AND)
     all_terms: list[Term] = []
@@ -197,10 +198,10 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """Return the terms of ``DeviceConfig`` that together have the effect of the Junos term ``word``; empty if it has none.
+    """Return the terms of ``DeviceConfig`` that together have the effect of the Junos term ``word``.
 
-    ``policy_name`` and ``name`` are the names of the policy and of the term. ``depth`` counts the policies that refer to each other
-    (``from policy``).
+    The result is empty if ``word`` has no effect. ``policy_name`` and ``name`` are the names of the policy and of the term. ``depth``
+    counts the policies that refer to each other (``from policy``).
     """
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
@@ -265,9 +266,10 @@ _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
 def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
-    """Return the conditions of a term (``word``), one for each protocol. Each has one prefix list and one community; more are not understood.
+    """Return the conditions of a term, one for each protocol. ``word`` is the ``from`` block of the term.
 
-    ``place`` is the policy and term. Conditions on lists or communities that are not understood are added to ``strange``.
+    A condition has at most one prefix list and one community; further ones are marked as not understood. ``place`` is the policy and the
+    term, joined by a colon. Conditions on lists or communities that are not understood are added to ``strange``.
     """
     name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")

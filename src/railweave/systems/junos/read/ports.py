@@ -152,9 +152,9 @@ def _fec(text: str) -> Fec:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Return True if the statements of an interface (``word``) shut it down, or mark its physical port as unused.
+    """Return True if the statements of an interface (``word``) shut the interface down, or mark its physical port as unused.
 
-    ``port`` is its name. Return False for a loopback or management port; its statement stays marked as not understood.
+    ``port`` is the name of the interface. Return False for a loopback or management port; its statement stays marked as not understood.
     """
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
@@ -204,8 +204,8 @@ def _unit(port: str, word: Word) -> Unit:
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
     """Return the addresses of an address family (``family``) of a unit. ``word`` is the block of statements of the unit.
 
-    A virtual gateway address replaces the switch's own address, because servers use it as their gateway. Its MAC address is stored in
-    ``unit``.
+    A virtual gateway address replaces the switch's own address, because servers use the virtual address as their gateway. The virtual
+    gateway's MAC address is stored in ``unit``.
     """
     addresses: list[InterfaceAddress] = []
     for entry in family.entries("address"):

@@ -134,9 +134,9 @@ def _of_management(rule: ControlRule) -> bool:
 
 
 def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
-    """Yield (address family, filter) for the filters on incoming packets of ports. ``wanted`` returns True for these ports.
+    """Yield (address family, filter) for each filter that a port applies to incoming packets. A filter on several ports is yielded once.
 
-    A filter on several ports is yielded once. ``top`` is the root of the configuration.
+    Only the ports for which ``wanted`` returns True are searched; it gets the name of a port. ``top`` is the root of the configuration.
     """
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
@@ -160,8 +160,7 @@ def _rules(
     """Yield a rule for each term of a filter (``word``) that accepts packets. The last term of the filter drops all other packets.
 
     ``family`` is the address family of the filter. ``plane`` says where the packets arrive: on the ports of the network, or on the
-    management
-    port. The prefix lists in the rules are added to ``filters``.
+    management port. The prefix lists in the rules are added to ``filters``.
     """
     word.mark()
     terms = list(word.entries("term"))
@@ -220,9 +219,9 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
-    """Add the rules of a filter (``word``) that drops packets from servers to ``filters``. ``family`` is its address family.
+    """Read a filter (``word``) that drops packets from servers, and add its rules to ``filters.drops``.
 
-    If the filter does not pass all other packets, it is marked as not understood.
+    ``family`` is the address family of the filter. If the filter does not pass all other packets, it is marked as not understood.
     """
     passes = False
     for term in word.entries("term"):
@@ -252,7 +251,7 @@ def _drops(word: Word, family: Family, filters: Filters) -> None:
 
 
 def _sources(options: PolicyOptions, filters: Filters) -> Iterable[Sources]:
-    """Yield the prefix lists of filters, in the order of the text."""
+    """Yield the prefix lists to which filters refer, in the order of the text."""
     for name, word in options.prefix_lists.items():
         if name in filters.lists:
             yield Sources(name.removeprefix(_PREFIX), filters.lists[name], policies.prefix_list(word))

@@ -65,9 +65,9 @@ def profiles(
 
 
 def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
-    """Mark class-of-service settings as not understood if their unit is not configured. ``bound`` has these settings for each port.
+    """Mark class-of-service settings as not understood if their unit is not configured.
 
-    ``top`` is the root of the configuration.
+    ``bound`` has the class-of-service settings of each port. ``top`` is the root of the configuration.
     """
     for name, port in bound.items():
         there = top.at_path("interfaces", name, "unit")
@@ -100,9 +100,11 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Mark the queues in the output of a PFC profile (``word``) as understood, if each is the queue of the lossless class with that priority.
+    """Mark the queues that a PFC profile (``word``) pauses as understood, if they agree with the lossless classes.
 
-    Any other queue stays marked as not understood. ``classes`` has the traffic classes by name.
+    In the profile's output, the queue at each PFC priority must be the queue of the lossless class with this priority. Any other queue
+    stays
+    marked as not understood. ``classes`` has the traffic classes by name.
     """
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
@@ -139,9 +141,9 @@ _DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_
 
 
 def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if no port has class-of-service settings. ``order`` are the device's ports, in order.
+    """Return the QoS of a device, or None if no port has class-of-service settings.
 
-    ``top`` is the root of the configuration.
+    ``order`` are the device's ports, in the order that the result must have. ``top`` is the root of the configuration.
     """
     cos = top.at_path("class-of-service")
     if cos is None:
@@ -176,8 +178,9 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
     """Return the class-of-service settings of each port, in the order ``order``.
 
-    A name with ``*`` applies to every port that matches it, unless the port's settings come first in the text. ``cos`` is the block
-    ``class-of-service``.
+    A name with ``*`` applies to every matching port that has no settings of its own. If several such names match, the first applies.
+    ``cos``
+    is the block ``class-of-service``.
     """
     place = {name: at for at, name in enumerate(order)}
     interfaces: dict[str, Word] = {}
@@ -290,7 +293,9 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
     """Return the DSCPs of each class. ``names`` are the classifiers in use, and ``cos`` is the block ``class-of-service``.
 
-    IPv4 classifiers are read first. If a later classifier assigns different DSCPs to a class, its entry is marked as not understood.
+    IPv4 classifiers are read first. An entry is marked as not understood if it gives a class different DSCPs than an earlier classifier, or
+    if
+    another classifier has no entry for the class.
     """
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []

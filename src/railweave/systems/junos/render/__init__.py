@@ -162,7 +162,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
-    """Add control-plane filters to a device's statements, with their prefix lists, their policers, and the lines that apply the filters."""
+    """Add control-plane filters to a device's statements, with the filters' prefix lists and policers, and the lines that apply the filters."""
     wanted = config.protection
     if wanted is None:
         return
@@ -250,7 +250,7 @@ def _drop(rule: ServerPortRule) -> Statement | None:
 def _drop_at_servers(
     config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
 ) -> None:
-    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all other packets, to ``statements``.
+    """Add filters to ``statements``. At the interfaces of gateways, they drop the packets in ``wanted``, and accept all other packets.
 
     ``family`` is the address family of the packets. An interface can have only one filter. If it already has a filter for RDMA packets, the
     new terms are placed at the beginning of that filter.

@@ -19,7 +19,7 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
     """Return the address families of a port between switches. The family of the port's addresses comes first.
 
     If IPv4 is routed over an IPv6 link (RFC 8950), the port also needs ``family inet`` without an address. Otherwise
-    it would drop IPv4 packets (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
+    the port would drop IPv4 packets (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
     """
     families: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
     if families == ["ipv6"] and config.bgp is not None and "ipv4" in config.bgp.families:
@@ -32,8 +32,7 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
     ``gateway`` is the gateway on the port itself, if any. On leaves, the filter is on ports to servers. On all other switches, it is on
     ports
-    between switches. Spines of an overlay have no filter: the opcode of a tunneled packet is too deep in the packet for the filter to read
-    it.
+    between switches. Spines of an overlay have no filter: the filter cannot read the opcode of a tunneled packet, which is too deep inside.
     """
     if not config.balancing.selective:
         return None
@@ -292,7 +291,7 @@ def bare_name(vlan: int) -> str:
 def _external(port: Interface, split: Split | None) -> Statement | None:
     """Return the statements of a port to an external router. Tagged units need no native VLAN.
 
-    ``split`` has the speed of the port if it is configured, otherwise None.
+    ``split`` is the port's breakout with its speed; None if no speed is configured.
     """
     return block(
         (port.name,),
@@ -316,7 +315,10 @@ def _external_unit(port: Interface) -> Statement | None:
 
 
 def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statement | None]:
-    """Return the ``family`` blocks of a gateway, IPv4 first, as Junos prints them. ``chosen`` is a filter that they apply."""
+    """Return the ``family`` blocks of a gateway, IPv4 first, as Junos prints them.
+
+    Each block applies the filter ``chosen``, if it is given.
+    """
     return [
         block(
             ("family", _family(addresses[0])),

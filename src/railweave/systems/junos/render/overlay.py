@@ -117,7 +117,7 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies for external routers. They accept and advertise only listed prefixes."""
+    """Return the policies for external routers. A policy accepts, or advertises, only the listed prefixes."""
     statements: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:
@@ -319,7 +319,10 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
 
 
 def _targets(vrf: Vrf) -> list[Statement | None]:
-    """Return the statements for a VRF's route targets. ``vrf-target`` allows one for each direction, so several need policies."""
+    """Return the statements for a VRF's route targets.
+
+    ``vrf-target`` allows only one route target for each direction. If a direction has several, policies set them.
+    """
     if vrf.import_targets == vrf.export_targets and len(vrf.export_targets) == 1:
         return [leaf("vrf-target", vrf.export_targets[0])]
     if len(vrf.import_targets) <= 1 and len(vrf.export_targets) <= 1:

@@ -216,7 +216,7 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
     """Return the block ``forwarding-options``, or None if it would be empty.
 
-    It has dynamic load balancing and hash fields, and the DSCPs of tunnels if the switch model needs them.
+    The block sets dynamic load balancing and hash fields, and the DSCPs of tunnels if the switch model needs them.
     """
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]

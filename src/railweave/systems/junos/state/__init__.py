@@ -150,9 +150,9 @@ _UNIT = Fields(
 
 
 def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
-    """Return the physical and logical interfaces in ``show interfaces extensive``, by name.
+    """Return the physical and logical interfaces in ``show interfaces extensive`` (``answer``), by name.
 
-    ``uptime`` has the device's clock. Times in the first answer are relative to it.
+    ``uptime`` has the device's clock. Times in ``answer`` are relative to this clock.
     """
     now = _clock(uptime).time
     made: dict[str, InterfaceState] = {}
@@ -273,8 +273,8 @@ def _repeated(
 ) -> Callable[[Value], dict[str, dict[int, T]]]:
     """Return a function that reads counters, by port and by number (of a queue or a priority).
 
-    In the answer, ``container`` has no element around each set of counters. It repeats the elements ``tags`` instead: the number, then
-    its counters. ``made`` builds a value from the counters.
+    In the answer, no element surrounds a set of counters. Instead, ``container`` repeats the elements ``tags``: the number, then the
+    counters of this number. ``made`` builds a value from the counters.
     """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:

@@ -187,7 +187,7 @@ FIELDS = {
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
-"""By (table, field): the other table in which the value of the field is the name of a row."""
+"""By (table, field): the table to which the field refers. The value of the field is the name of a row in that table."""
 
 KEYS = {
     "PORT_QOS_MAP": "PORT",
@@ -201,7 +201,7 @@ KEYS = {
     "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
     "ACL_RULE": "ACL_TABLE",
 }
-"""By table: the other table in which the first part of each key is the name of a row."""
+"""By table: the table to which the keys of its rows refer. The first part of each key is the name of a row in that table."""
 
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 

@@ -33,7 +33,7 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
     fix="use DSCP 0 to 63, and traffic classes, queues and priority groups 0 to 7",
 )
 def code_points(files: Files) -> Iterator[str]:
-    """The numbers in QoS maps are in range (the models' types are patterns that also match other text)."""
+    """The keys and values of QoS maps are numbers in their range, such as DSCPs from 0 to 63 (the models also accept other text)."""
     for table, (left, right) in MAPS.items():
         for (name, *_), row in files.rows(table):
             for key in row:

@@ -79,9 +79,10 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 
 
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
-    """Yield the rows that permit packets of the address family ``family`` from peers with BFD sessions. ``wanted`` has the control-plane rules.
+    """Yield the rows that permit packets of the address family ``family`` from peers with BFD sessions.
 
-    If only the link-local address of a peer is known, the row permits its packets by the port on which they arrive.
+    ``wanted`` has the control-plane rules. If only the link-local address of a peer is known, the row permits the peer's packets by the
+    port on which they arrive.
     """
     sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
     sources: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}

@@ -69,7 +69,7 @@ def vlans_of(config: DeviceConfig) -> Vlans:
 class Membership:
     """The VLANs of a port.
 
-    - ``vlan``: the name of the port's untagged VLAN or, if it has none, of the first of its tagged VLANs.
+    - ``vlan``: the name of the port's untagged VLAN or, if the port has only tagged VLANs, of the first of these.
     - ``tagged``: the numbers of the port's tagged VLANs.
     """
 

@@ -322,9 +322,10 @@ def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> Overlay
 def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:
     """Mark settings for SONiC's own daemons as not understood if they differ from the values that railweave sets.
 
-    ``lines`` is True if FRR lines configure BGP, and ``files`` if those lines are from a file. SONiC keeps such a file in
-    the split modes, and overwrites it in the others. If tables configure BGP, frrcfgd reads ``BGP_GLOBALS`` and the tables
-    that belong to it; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr). ``reader`` has the rows of the tables.
+    ``lines`` is True if FRR lines configure BGP, and ``files`` if those lines are from a file. In the split modes, SONiC keeps such a file;
+    in
+    all other modes, SONiC overwrites it. If tables configure BGP, frrcfgd reads ``BGP_GLOBALS`` and the tables
+    that belong to it; bgpcfgd reads all other tables (sonic-buildimage, dockers/docker-fpm-frr). ``reader`` has the rows of the tables.
     """
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")

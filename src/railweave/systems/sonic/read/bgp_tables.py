@@ -48,7 +48,10 @@ class Lines:
                 row.understood.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
-        """Add the lines for the fields of a row to ``below``. ``forms`` has the FRR line of each field, ``name`` the name of the neighbor."""
+        """Append the FRR line of each field of ``row`` to the section lines ``below``.
+
+        ``forms`` has the pattern of the line by field name. ``name`` is the neighbor's name, which replaces ``{name}`` in a pattern.
+        """
         for field_name, form in forms.items():
             if field_name in row.fields:
                 value = peek(row, field_name)
@@ -65,15 +68,18 @@ class Lines:
 
 
 Form = str | dict[str, str]
-"""The FRR line for a field: one line for any value, or a line for each value. An empty line stands for FRR's default."""
+"""The pattern of the FRR line for a field: one pattern for any value, or a pattern by value.
+
+An empty pattern means that no line is needed, because the value is FRR's default.
+"""
 OTHER = "*"
-"""The key of the line for all values that have no line of their own. Without this key, such values are not understood."""
+"""The key in a ``Form`` for all values without their own key. If a ``Form`` lacks this key, such values are not understood."""
 
 
 def peek(row: Row, name: str) -> str:
     """Return the value of a field without marking the field as understood.
 
-    It is marked later if the reader understands the line that is made from the value.
+    The field is marked later, if the reader understands the line that is made from the value.
     """
     text = row.text(name)
     row.mark_unknown(name)
@@ -84,7 +90,7 @@ _LISTED = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
 def policies(tables: Rows, frr_lines: Lines) -> None:
-    """Add the lines of policies in the tables to ``frr_lines``."""
+    """Add lines to ``frr_lines``: those for the prefix lists, community lists and route-maps in the tables."""
     _prefix_sets(tables, frr_lines)
     _community_sets(tables, frr_lines)
     _route_maps(tables, frr_lines)
@@ -181,10 +187,9 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 
 
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
-    """Add the lines of neighbors that bgpcfgd configures.
+    """Add to ``frr_lines`` the lines for the neighbors that bgpcfgd configures.
 
-    Their policies accept every route. The prefixes of loopbacks and VLANs are announced. ``frr_lines`` collects all lines that are made
-    from tables.
+    The policies of these neighbors accept every route. The prefixes of loopbacks and VLANs are announced.
     """
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
@@ -255,7 +260,7 @@ _GLOBALS: dict[str, Form] = {
 
 
 def _framework(tables: Rows, frr_lines: Lines) -> None:
-    """Add the lines that the daemon frrcfgd writes from the tables to ``frr_lines``, one VRF after another."""
+    """Add lines to ``frr_lines``, one VRF after another: those that the daemon frrcfgd writes for the tables."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.mark_unknown("local_asn")
@@ -303,7 +308,7 @@ def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -
 
 
 def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of a VRF's address families, with the settings of neighbors in each family, to ``body``, the lines of the BGP instance.
+    """Add lines to ``body``, the lines of the BGP instance: those of a VRF's address families, with the settings of neighbors in each family.
 
     ``frr_lines`` collects all lines that are made from tables.
     """
@@ -363,7 +368,7 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 
 
 def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of VNIs that have their own route targets to ``body``, the lines of the EVPN address family.
+    """Add lines to ``body``, the lines of the EVPN address family: those of VNIs that have their own route targets.
 
     ``frr_lines`` collects all lines that are made from tables.
     """

@@ -33,7 +33,7 @@ SERVER_PORT = 9216
 class Buffering:
     """The settings in buffer tables.
 
-    - ``profiles``: the ports with the same cable length, MRU and speed, with their headroom.
+    - ``profiles``: groups of ports with the same cable length, MRU and speed, each with the headroom of its ports.
     - ``xon_offset_cells``: the number of cells below XOFF at which a pause ends; None if no profile sets it.
     - ``thresholds``: the threshold of each queue that does not use the default.
     - ``lossless_queues``: the numbers of the queues with lossless buffers.
@@ -55,7 +55,10 @@ def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel 
 
 
 def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
-    """Return the partition of the buffer in percent. A size that is not a whole percentage of the model's buffer is marked as not understood."""
+    """Return the partition of the buffer in percent.
+
+    A size is marked as not understood unless it is a whole percentage of the model's buffer.
+    """
     usual = Buffers()
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
     for name, row in pool.items():
@@ -100,7 +103,10 @@ def _threshold(row: Row) -> int | None:
 
 
 def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
-    """Read the buffer profile that most ports use for each queue into ``buffers``: the threshold, and the list of lossless queues."""
+    """Read the thresholds of queues, and the list of lossless queues, into ``buffers``.
+
+    Both come from the buffer profile that most ports use for a queue.
+    """
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
@@ -113,7 +119,7 @@ def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
 
 
 def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
-    """Return the most frequent values of these fields over the rows. In rows with a different value, the field is marked as not understood."""
+    """Return the most frequent values of the fields ``fields`` over the rows. A field with a different value is marked as not understood."""
     values = [(tuple(_name(row.text(name)) for name in fields), row) for row in rows]
     most = Counter(value for value, _ in values).most_common(1)[0][0]
     for value, row in values:
@@ -136,7 +142,10 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 
 
 def _plain(row: Row) -> None:
-    """Mark fields of a buffer profile as understood if they set nothing: its pool, the static threshold, and a size of 0."""
+    """Mark three fields of a buffer profile as understood: ``static_th``, and ``pool`` and ``size`` if they have one of railweave's values.
+
+    These are the names of railweave's pools, and the size 0.
+    """
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
         row.mark_unknown("pool")
     row.text("static_th")
@@ -282,7 +291,7 @@ def qos(
 
 
 def _global(tables: Rows) -> None:
-    """Mark the global DSCP map as understood. It applies to packets on ports without their own map."""
+    """Mark the global DSCP map as understood. This map applies to packets on ports without their own map."""
     for row in tables.rows("PORT_QOS_MAP"):
         if row.key == "global":
             row.text("dscp_to_tc_map")
@@ -316,9 +325,11 @@ _PRIORITIES = frozenset(map(str, range(8)))
 
 
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
-    """Return the PFC priority of each lossless queue: a priority for which ports send PFC, or that of a queue with lossless buffers.
+    """Return the PFC priority of each lossless queue.
 
-    ``bound`` has the row of ``PORT_QOS_MAP`` of each port, ``maps`` the QoS maps by table.
+    A queue is lossless if its buffer is lossless, or if ports send PFC for its priority. ``bound`` has the row of ``PORT_QOS_MAP`` of each
+    port, ``maps`` the QoS maps by table, ``buffers`` the queues with lossless buffers. If a port sends PFC for different priorities than
+    most ports, its field ``pfc_enable`` is marked as not understood.
     """
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(

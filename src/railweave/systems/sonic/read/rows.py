@@ -52,7 +52,7 @@ class Row:
     understood: set[str] = field(default_factory=set[str])
     irrelevant: set[str] = field(default_factory=set[str])
     known: bool = False
-    """True if the row was understood as a whole. This decides for rows without fields."""
+    """True if the row was understood as a whole. For a row without fields, only this decides if the row counts as understood."""
 
     def text(self, name: str) -> str:
         """Return the value of a field, and mark the field as understood. The result is empty if the field is missing."""
@@ -76,7 +76,7 @@ class Row:
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
     def field_is(self, name: str, *words: str) -> bool:
-        """Return True if a field has one of these values. The comparison ignores case."""
+        """Return True if a field has one of the values ``words``, given in lower case. The case of the field's value is ignored."""
         return self.text(name).casefold() in words
 
     def mark_unknown(self, name: str) -> None:
@@ -310,9 +310,9 @@ def nodes(tables: Rows) -> tuple[Node, ...]:
 
 
 def _line(first: Row) -> int:
-    """Return the line number of a table, derived from its first row.
+    """Return the line number of a table, derived from the table's first row.
 
-    It is the line before that row. If table and row are on one line, it is that line.
+    The table's line is the line before that row. If table and row are on one line, the result is the row's line.
     """
     return first.line - (first.line not in first.lines.values())
 

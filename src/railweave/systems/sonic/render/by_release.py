@@ -63,7 +63,7 @@ def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def keep(tables: Tables, on: str) -> None:
-    """Remove the rows and fields that the branch ``on`` does not support from ``tables``."""
+    """Remove from ``tables`` the rows and fields that the branch ``on`` does not support."""
     for table, row, field, _ in list(lacking(tables, on)):
         if field:
             tables[table][row].pop(field, None)

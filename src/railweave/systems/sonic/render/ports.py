@@ -94,8 +94,9 @@ def _use(port: Interface | None, gateway: Gateway | None) -> Row:
 def interfaces(config: DeviceConfig) -> Tables:
     """Return ``INTERFACE`` and ``VLAN_SUB_INTERFACE``: fabric links, routed ports to servers, and ports to external routers.
 
-    A fabric link without an address gets a link-local address. A port to an external router is in the VRF of its tenant; it
-    is in ``VLAN_SUB_INTERFACE`` if it has a VLAN tag.
+    A fabric link without an address gets a link-local address. A port to an external router is in the VRF of the router's tenant. If the
+    port
+    has a VLAN tag, the port is in ``VLAN_SUB_INTERFACE``.
     """
     table: dict[str, Row] = {}
     names = vrf_names(config)

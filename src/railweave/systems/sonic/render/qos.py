@@ -149,7 +149,7 @@ def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 NO_OFFSET = 7
-"""The threshold index that means alpha 1. SONiC counts from this index: its 0 is alpha 1, its -1 is alpha 1/2."""
+"""The threshold index that means alpha 1. SONiC counts from this index: SONiC's 0 means alpha 1, and SONiC's -1 means alpha 1/2."""
 
 LOSSLESS, LOSSY = "ingress_lossless_pool", "ingress_lossy_pool"
 EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
@@ -187,7 +187,10 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
-    """Return the name of the buffer profile for lossless priority groups. It contains speed, cable length and MRU, as in SONiC's own names."""
+    """Return the name of the buffer profile for lossless priority groups.
+
+    As in SONiC's own names, it contains speed, cable length and MRU.
+    """
     mru = "" if profile.mru_bytes == port.mtu else f"_{profile.mru_bytes}"
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
@@ -200,7 +203,7 @@ def reserve_bytes(mru: int, model: SwitchModel) -> int:
 def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
     """Return the buffer profile of a lossless priority group.
 
-    It contains the reserved size, the headroom for packets that arrive after XOFF, and the offset at which the pause ends.
+    The profile has the reserved size, the headroom for packets that arrive after XOFF, and the offset at which the pause ends.
     """
     cell, platform = model.buffer.cell_bytes, model.sonic
     offset = platform.xon_offset_bytes if platform else 0

@@ -46,16 +46,19 @@ def row(
     codecs: Mapping[str, Codec],
     **more: Codec,
 ) -> Row:
-    """Return the description of a row of ``config_db.json``, for printing and reading it.
+    """Return the row of a statement table that describes one kind of row in ``config_db.json``, such as ``VLAN|NAME``.
 
-    - ``form``: the header, with placeholders such as ``VLAN <name>``.
-    - ``fields``: the fields with placeholders. One text can have several, separated by ``; ``. A field with an empty value is
+    In the following, row means a row of ``config_db.json``, and object the object that the statement table prints.
+
+    - ``form``: the table and the key, with placeholders such as ``VLAN <name>``.
+    - ``fields``: the fields of the row with placeholders. One text can have several fields, separated by ``; ``. A field whose value is
+      empty is
       not printed.
-    - ``codecs``, ``more``: the codecs of placeholders. A placeholder without a codec is one word.
-    - ``into``: the field whose elements each have a row. If it is empty, the object itself has one row.
-    - ``made``, ``by``: the class of these elements, and the placeholder that is their key.
-    - ``also``: further headers that are only read.
-    - ``when``: the row is printed if this function returns True.
+    - ``codecs``, ``more``: the codecs of placeholders, which convert values to text and back. A placeholder without a codec is one word.
+    - ``into``: the attribute of the object whose elements each have a row. If ``into`` is empty, the object itself has one row.
+    - ``made``, ``by``: the class of these elements, and the placeholder whose value is the key of an element.
+    - ``also``: further spellings of ``form`` that are read, but never printed.
+    - ``when``: returns True if the row is to be printed.
     - ``since``: the first SONiC branch that supports the row.
     """
 
