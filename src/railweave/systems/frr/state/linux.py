@@ -131,13 +131,13 @@ def filters(answer: Value) -> tuple[PacketFilter, ...]:
     for chain in (entry.get("chain") for entry in entries if "chain" in entry.keys):
         if not chain.get("hook").there:
             continue
-        changing, ports = _changing(_chain(chain, "name"), rules, set())
-        if changing or chain.get("policy").lower() == "drop":
+        ports = _changed_on(_chain(chain, "name"), rules, set())
+        if chain.get("policy").lower() == "drop":
+            ports = ()
+        if ports is not None:
             family, table, name = _chain(chain, "name")
-            bound = (device,) if (device := chain.get("dev").text()) else ()
-            filters.append(
-                PacketFilter(f"table {family} {table}, chain {name}", tuple(dict.fromkeys((*bound, *ports))))
-            )
+            bound = (device,) if (device := chain.get("dev").text()) else ports
+            filters.append(PacketFilter(f"table {family} {table}, chain {name}", bound))
     return tuple(filters)
 
 
@@ -145,34 +145,35 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
     return tuple(row.get(key).text() or "" for key in ("family", "table", name))
 
 
-def _changing(
+def _changed_on(
     chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
-) -> tuple[bool, list[str]]:
-    """Return (True if ``chain`` drops or diverts packets, network interfaces in the rules that do so).
+) -> tuple[str, ...] | None:
+    """Return the network interfaces on which ``chain`` drops or diverts packets, () if it does on all, or None if it does not.
 
     Chains to which ``chain`` jumps count, too. ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
     """
     seen.add(chain)
-    changing, ports = False, list[str]()
+    places: list[tuple[str, ...]] = []
     for rule in rules.get(chain, ()):
         statements = rule.all("expr")
-        below = [
-            (*chain[:2], target)
-            for statement in statements
-            for verb in ("jump", "goto")
-            if (target := statement.get(verb, "target").text())
+        inside: list[tuple[str, ...]] = [()] if any(statement.keys & _CHANGING for statement in statements) else []
+        for statement in statements:
+            for verb in ("jump", "goto"):
+                target = (*chain[:2], statement.get(verb, "target").text() or "")
+                if target[-1] and target not in seen and (deeper := _changed_on(target, rules, seen)) is not None:
+                    inside.append(deeper)
+        matches = (statement.get("match") for statement in statements if "match" in statement.keys)
+        on = [
+            match
+            for match in matches
+            if match.get("left", "meta", "key").text() in _PORT_KEYS and match.get("op").text() != "!="
         ]
-        here = any(statement.keys & _CHANGING for statement in statements)
-        for each in below:
-            if each not in seen:
-                deeper, named = _changing(each, rules, seen)
-                here, ports = here or deeper, [*ports, *named]
-        if here:
-            changing = True
-            matches = (statement.get("match") for statement in statements if "match" in statement.keys)
-            on = [match for match in matches if match.get("left", "meta", "key").text() in _PORT_KEYS]
-            ports += [name for match in on for name in _names(match.get("right"))]
-    return changing, ports
+        named = tuple(name for match in on for name in _names(match.get("right")))
+        if inside:
+            places += [named] if named else inside
+    if not places:
+        return None
+    return () if () in places else tuple(dict.fromkeys(name for place in places for name in place))
 
 
 def _names(value: Value) -> tuple[str, ...]:
