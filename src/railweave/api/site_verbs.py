@@ -254,6 +254,20 @@ class Watch:
             metavar="URL",
         ),
     ] = None
+    otlp: Annotated[
+        str | None,
+        Opt(
+            "Base URL of an OpenTelemetry receiver (OTLP over HTTP, protobuf) to which metrics and anomalies are sent, for example http://HOST:4318 (a Collector) or http://HOST:9090/api/v1/otlp (Prometheus). Headers, such as tokens, come from the variable OTEL_EXPORTER_OTLP_HEADERS. Default: nothing is sent.",
+            metavar="URL",
+        ),
+    ] = None
+    otlp_ca: Annotated[
+        Path | str | None,
+        Opt(
+            "PEM file with the certificates of the authorities that sign the certificate of the --otlp receiver. Default: OTEL_EXPORTER_OTLP_CERTIFICATE, or the authorities that this machine trusts.",
+            metavar="FILE",
+        ),
+    ] = None
     password: Annotated[
         str | None,
         Opt(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.site_verbs import Watch
 from railweave.api.sites import asking_of
+from railweave.errors import InputError, Option, Problem
 from railweave.outputs.folder.sources import fields_of, path_of
+
+if TYPE_CHECKING:
+    from railweave.operations.watch.otlp.settings import OtlpSettings
 
 
 @verb(Watch)
@@ -27,7 +33,8 @@ def watch(options: Watch) -> None:
     starting.check_urls({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
     receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
     store = path_of(options.store)
-    wanted = starting.WatchSettings(options.interval, store, options.webhook, options.alertmanager, receives)
+    otlp = _otlp(options)
+    wanted = starting.WatchSettings(options.interval, store, options.webhook, options.alertmanager, receives, otlp)
     line = fields_of(fabric)
     site = asking_of(
         fabric,
@@ -43,3 +50,15 @@ def watch(options: Watch) -> None:
     watching = starting.watching_of(site, wanted, fabric=here, line=line, say=options.progress)
     options.ready(watching)
     starting.serve(watching, at)
+
+
+def _otlp(options: Watch) -> OtlpSettings | None:
+    """Return the receivers of OpenTelemetry; None without ``otlp``."""
+    from railweave.operations.watch.otlp.settings import otlp_of
+
+    if options.otlp is not None:
+        return otlp_of(options.otlp, path_of(options.otlp_ca), os.environ)
+    if options.otlp_ca is not None:
+        what, fix = "nothing is sent without --otlp", "give --otlp URL, or leave out --otlp-ca"
+        raise InputError([Problem(Option("--otlp-ca", str(options.otlp_ca)), what, fix)])
+    return None

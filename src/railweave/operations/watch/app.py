@@ -28,7 +28,7 @@ from railweave.operations.watch.console.state import Console
 from railweave.operations.watch.console.topology import path, rails, topology
 from railweave.operations.watch.console.view import Live, PageView, Values
 from railweave.operations.watch.descriptors import MOST
-from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, intended, received, whole
+from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, families_of, intended, prometheus_text
 from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
@@ -231,18 +231,16 @@ def app(
     - ``most``: the largest number of connections of the listener.
     """
     roles = {name: watched.role for name, watched in watching.collector.devices.items()}
-    design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
+    design = list(intended(watching.validator.expected, roles))  # it does not change while a network is watched
 
     def metrics(_: Request) -> Response:
-        text = exposed(watching.collector.devices.values(), watching.anomalies.counts()) + whole(watching.standing())
-        text += "" if watching.syslog is None else received(watching.syslog)
-        return PlainTextResponse(text + design, media_type=CONTENT_TYPE)
+        return PlainTextResponse(prometheus_text(families_of(watching, design)), media_type=CONTENT_TYPE)
 
     def metrics_of(request: Request) -> Response:
         device = watching.collector.devices.get(request.path_params["device"])
         if device is None:
             return _wrong(404, "there is no such device")
-        return PlainTextResponse(exposed([device]), media_type=CONTENT_TYPE)
+        return PlainTextResponse(prometheus_text(exposed([device])), media_type=CONTENT_TYPE)
 
     async def devices(_: Request) -> Response:
         named_devices = watching.collector.devices.items()

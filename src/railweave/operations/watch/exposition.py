@@ -1,26 +1,53 @@
-"""The ``/metrics`` page: the latest numbers of every device, and the designed numbers, in the Prometheus text format (version 0.0.4).
+"""The metrics of a watch: the latest numbers of every device, and the designed numbers.
 
+They are served as ``/metrics`` in the Prometheus text format (version 0.0.4), and sent by ``--otlp`` (``railweave.operations.watch.otlp``).
 Each series belongs to a device and its port, queue, priority, lane or neighbor, never to a queue pair. Series of queues and priorities are
 left out while their value is zero. 192 switches with 64 ports and two busy queues make about 160,000 series (docs/watch.md).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.model.state.telemetry import METRICS, Metric, Series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.expect import Expected
     from railweave.operations.watch.collector import WatchedDevice
     from railweave.operations.watch.syslog import Syslog
-    from railweave.operations.watch.watching import NetworkStanding
+    from railweave.operations.watch.watching import NetworkStanding, WatchedNetwork
 
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_OWN = {
+Kind = Literal["counter", "gauge"]
+Labels = tuple[tuple[str, str], ...]
+"""The names and values of labels, in the order in which they are written."""
+
+
+class Point(NamedTuple):
+    """The number of one series. NaN means that the number is not known."""
+
+    labels: Labels
+    number: float
+
+
+class Family(NamedTuple):
+    """A metric with its series.
+
+    ``counted_here`` is True for counters that began at zero when the watch began. Counters of devices began earlier.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    points: Sequence[Point]
+    counted_here: bool = False
+
+
+_OF_TARGET: Mapping[str, tuple[Kind, str]] = {
     "up": ("gauge", "Whether numbers of the device come."),
     "known": ("gauge", "Whether numbers of the device ever came."),
     "age_seconds": ("gauge", "Seconds since a number of the device last came."),
@@ -30,64 +57,79 @@ _OWN = {
 }
 
 
-def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
-    """Return the metrics of devices in the Prometheus text format. ``anomalies`` holds the number of open anomalies by (rule, severity)."""
-    devices = list(devices)
-    lines = _own(devices)
-    for name, metric in METRICS.items():
-        samples = [line for device in devices for line in _of(device, name, metric)]
-        if samples:
-            kind = "counter" if metric.kind == "counter" else "gauge"
-            lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *samples]
-    lines += ["# HELP railweave_anomalies What is not as designed.", "# TYPE railweave_anomalies gauge"]
-    for (rule, severity), count in sorted((anomalies or {}).items()):
-        lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
+def families_of(watching: WatchedNetwork, design: Iterable[Family]) -> Iterator[Family]:
+    """Yield all metrics of a watched network. ``design`` has those of the design, which do not change."""
+    yield from exposed(watching.collector.devices.values(), watching.anomalies.counts())
+    yield from whole(watching.standing())
+    if watching.syslog is not None:
+        yield from received(watching.syslog)
+    if watching.otlp is not None:
+        yield from watching.otlp.families()
+    yield from design
+
+
+def prometheus_text(families: Iterable[Family]) -> str:
+    """Return metrics in the Prometheus text format."""
+    lines: list[str] = []
+    for family in families:
+        name = family.name
+        lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
+        for labels, number in family.points:
+            written = "NaN" if number != number else number
+            if labels:
+                pairs = ",".join([f'{key}="{escaped(value)}"' for key, value in labels])
+                lines.append(f"{name}{{{pairs}}} {written}")
+            else:
+                lines.append(f"{name} {written}")
     return "\n".join(lines) + "\n"
 
 
-def whole(standing: NetworkStanding) -> str:
-    """Return two metrics of the state ``standing`` of the whole network in the Prometheus text format.
+def exposed(
+    devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str], int] | None = None
+) -> Iterator[Family]:
+    """Yield the metrics of devices. ``anomalies`` holds the number of open anomalies by (rule, severity)."""
+    devices = list(devices)
+    yield from _of_targets(devices)
+    for name, metric in METRICS.items():
+        points = [point for device in devices for point in _of(device, name, metric)]
+        if points:
+            yield Family(metric.exported, "counter" if metric.kind == "counter" else "gauge", metric.help, points)
+    counts = sorted((anomalies or {}).items())
+    points = [Point((("rule", rule), ("severity", severity)), count) for (rule, severity), count in counts]
+    yield Family("railweave_anomalies", "gauge", "What is not as designed.", points)
+
+
+def whole(standing: NetworkStanding) -> Iterator[Family]:
+    """Yield two metrics of the whole network.
 
     The first is 1 if the network is as designed, 0 if not, and NaN if the state is unknown. The second is the number of
     devices that were not compared with the design.
     """
-    state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
-    designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
-    lines = [
-        f"# HELP {designed} Whether the network is as designed; NaN while that is not known.",
-        f"# TYPE {designed} gauge",
-        f"{designed} {state}",
-        f"# HELP {left} Devices that were not compared with the design at the last look.",
-        f"# TYPE {left} gauge",
-        f"{left} {len(standing.not_known)}",
+    state = {"as designed": 1, "not as designed": 0, "not known": math.nan}[standing.state]
+    described = "Whether the network is as designed; NaN while that is not known."
+    yield Family("railweave_network_as_designed", "gauge", described, [Point((), state)])
+    described = "Devices that were not compared with the design at the last look."
+    yield Family("railweave_network_devices_not_known", "gauge", described, [Point((), len(standing.not_known))])
+
+
+def received(syslog: Syslog) -> Iterator[Family]:
+    """Yield the numbers of received syslog messages."""
+    points = [
+        Point((("device", device), ("kind", kind or "other")), count)
+        for (device, kind), count in sorted(syslog.counts.items())
     ]
-    return "\n".join(lines) + "\n"
+    described = "Messages of syslog that came from a device, by what they are about."
+    yield Family("railweave_syslog_messages_total", "counter", described, points, counted_here=True)
+    described = "Messages of syslog from senders that are no device."
+    points = [Point((), syslog.unknown)]
+    yield Family("railweave_syslog_unknown_senders_total", "counter", described, points, counted_here=True)
 
 
-def received(syslog: Syslog) -> str:
-    """Return the numbers of received syslog messages in the Prometheus text format."""
-    name = "railweave_syslog_messages_total"
-    lines = [
-        f"# HELP {name} Messages of syslog that came from a device, by what they are about.",
-        f"# TYPE {name} counter",
-    ]
-    for (device, kind), count in sorted(syslog.counts.items()):
-        lines.append(f'{name}{{device="{escaped(device)}",kind="{kind or "other"}"}} {count}')
-    unknown = "railweave_syslog_unknown_senders_total"
-    lines += [f"# HELP {unknown} Messages of syslog from senders that are no device.", f"# TYPE {unknown} counter"]
-    return "\n".join([*lines, f"{unknown} {syslog.unknown}"]) + "\n"
-
-
-def _own(devices: list[WatchedDevice]) -> list[str]:
-    lines: list[str] = []
-    for name, (kind, help_) in _OWN.items():
-        exported = f"railweave_target_{name}"
-        lines += [f"# HELP {exported} {help_}", f"# TYPE {exported} {kind}"]
-        for device in devices:
-            number = _about(device, name)
-            if number is not None:
-                lines.append(f"{exported}{{{_device(device)}}} {number}")
-    return lines
+def _of_targets(devices: Sequence[WatchedDevice]) -> Iterator[Family]:
+    for name, (kind, help_) in _OF_TARGET.items():
+        numbers = [(device, _about(device, name)) for device in devices]
+        points = [Point(_device(device), number) for device, number in numbers if number is not None]
+        yield Family(f"railweave_target_{name}", kind, help_, points, counted_here=True)
 
 
 def _about(device: WatchedDevice, name: str) -> float | None:
@@ -105,11 +147,10 @@ def _about(device: WatchedDevice, name: str) -> float | None:
     return None if device.stream.behind_s is None else round(device.stream.behind_s, 3)
 
 
-def _of(device: WatchedDevice, name: str, metric: Metric) -> list[str]:
-    """Return the lines of one metric of a device."""
+def _of(device: WatchedDevice, name: str, metric: Metric) -> Iterator[Point]:
+    """Yield the numbers of one metric of a device."""
     stream = device.stream
-    start = f"{metric.exported}{{{_device(device)}"
-    lines: list[str] = []
+    start = _device(device)
     for place in stream.layout.of_metric(name):
         if place >= len(stream.numbers):
             break
@@ -117,22 +158,21 @@ def _of(device: WatchedDevice, name: str, metric: Metric) -> list[str]:
         if number != number or (metric.sparse and not number):
             continue
         value = int(stream.counts[place]) if metric.kind == "counter" else float(number)
-        lines.append(f"{start}{_labels(stream.layout.series[place], metric)}}} {value}")
-    return lines
+        yield Point(start + _labels(stream.layout.series[place], metric), value)
 
 
-def _device(device: WatchedDevice) -> str:
-    return f'device="{escaped(device.name)}",role="{escaped(device.role)}"'
+def _device(device: WatchedDevice) -> Labels:
+    return ("device", device.name), ("role", device.role)
 
 
-def _labels(series: Series, metric: Metric) -> str:
-    port = f',port="{escaped(series.port)}"' if series.port else ""
-    return port + (f',{metric.index}="{escaped(series.index)}"' if metric.index else "")
+def _labels(series: Series, metric: Metric) -> Labels:
+    port = (("port", series.port),) if series.port else ()
+    return (*port, (metric.index, series.index)) if metric.index else port
 
 
-def escaped(text: str) -> str:
-    """Return a text, escaped as the value of a Prometheus label."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def escaped(label: str) -> str:
+    """Return a text escaped as a label value."""
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 SPEED = "railweave_design_port_speed_bits_per_second"
@@ -140,8 +180,8 @@ SESSIONS = "railweave_design_bgp_sessions"
 LOSSLESS = "railweave_design_lossless_priority"
 
 
-def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
-    """Return the numbers of the design as metrics in the Prometheus text format, for comparison with the measured numbers:
+def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> Iterator[Family]:
+    """Yield the metrics of the design.
 
     - a metric with the speed of each port in bit/s, whose labels name the port's far end and path color;
     - a metric with the number of BGP sessions of each device;
@@ -149,26 +189,22 @@ def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
 
     ``expected`` has the designed state by device. ``roles`` has the role of each device, for the label ``role``.
     """
-    speeds: list[str] = []
-    sessions: list[str] = []
-    lossless: list[str] = []
+    speeds: list[Point] = []
+    sessions: list[Point] = []
+    lossless: list[Point] = []
     for device, expectation in expected.items():
-        labels = f'device="{escaped(device)}",role="{escaped(roles.get(device, ""))}"'
+        labels = ("device", device), ("role", roles.get(device, ""))
         colors = {each.session.interface: each.color for each in expectation.sessions}
         for port in expectation.ports:
-            far = f'port="{escaped(port.name)}",kind="{port.kind}",peer="{escaped(port.peer)}",color="{escaped(colors.get(port.name, ""))}"'
-            speeds.append(f"{SPEED}{{{labels},{far}}} {port.speed_gbps * 10**9}")
-        sessions.append(f"{SESSIONS}{{{labels}}} {len(expectation.sessions) + len(expectation.overlay_sessions)}")
+            color = str(colors.get(port.name, ""))
+            far = ("port", port.name), ("kind", port.kind), ("peer", port.peer), ("color", color)
+            speeds.append(Point((*labels, *far), port.speed_gbps * 10**9))
+        sessions.append(Point(labels, len(expectation.sessions) + len(expectation.overlay_sessions)))
         pairs = sorted({pair for each in expectation.queues for pair in each.lossless.items()})
-        lossless += [f'{LOSSLESS}{{{labels},queue="{queue}",priority="{priority}"}} 1' for queue, priority in pairs]
-    lines = [
-        f"# HELP {SPEED} Speed of a port of the design that must be up.",
-        f"# TYPE {SPEED} gauge",
-        *speeds,
-        f"# HELP {SESSIONS} BGP sessions that a switch must have established.",
-        f"# TYPE {SESSIONS} gauge",
-        *sessions,
-    ]
+        lossless += [
+            Point((*labels, ("queue", str(queue)), ("priority", str(priority))), 1) for queue, priority in pairs
+        ]
+    yield Family(SPEED, "gauge", "Speed of a port of the design that must be up.", speeds)
+    yield Family(SESSIONS, "gauge", "BGP sessions that a switch must have established.", sessions)
     if lossless:
-        lines += [f"# HELP {LOSSLESS} Queue and PFC priority of a class that must lose nothing.", f"# TYPE {LOSSLESS} gauge", *lossless]  # fmt: skip
-    return "\n".join(lines) + "\n"
+        yield Family(LOSSLESS, "gauge", "Queue and PFC priority of a class that must lose nothing.", lossless)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from railweave.live.site.site import RunningDevices
     from railweave.model.intent.reading.source import Field, FieldSource
+    from railweave.operations.watch.otlp.exporter import Otlp
+    from railweave.operations.watch.otlp.settings import OtlpSettings
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The syntax of an HTTP header name (RFC 9110)."""
@@ -48,6 +50,7 @@ class WatchSettings:
     - ``store``: the file of samples, or None.
     - ``webhook``, ``alertmanager``: the addresses that receive anomalies.
     - ``syslog``: the address and port on which syslog is received.
+    - ``otlp``: the receivers of OpenTelemetry, or None.
     """
 
     every_s: float = 10.0
@@ -55,6 +58,7 @@ class WatchSettings:
     webhook: str | None = None
     alertmanager: str | None = None
     syslog: tuple[str, int] | None = None
+    otlp: OtlpSettings | None = None
 
 
 def watching_of(
@@ -106,7 +110,14 @@ def watching_of(
         fabric,
         notifier,
         None if wanted.syslog is None else Syslog(*wanted.syslog, addresses, connections(len(addresses))),
+        None if wanted.otlp is None else _exporter(wanted.otlp, network.name, wanted.every_s, say),
     )
+
+
+def _exporter(settings: OtlpSettings, network: str, every_s: float, say: Callable[[str], None]) -> Otlp:
+    from railweave.operations.watch.otlp.exporter import Otlp  # an extra (docs/decisions.md)
+
+    return Otlp(settings, network, every_s, say)
 
 
 @dataclass(frozen=True)

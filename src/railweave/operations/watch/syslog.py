@@ -19,7 +19,7 @@ from railweave.json_values import JsonObject
 from railweave.operations.watch.descriptors import BACKLOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 Kind = Literal["link", "bgp", "bfd", "pfc-watchdog", "configuration", "process", "alarm", ""]
@@ -146,6 +146,8 @@ class Syslog:
         """The number of messages, by device and kind."""
         self.unknown = 0
         """The number of messages from senders that are not devices of the network."""
+        self.heard: list[Callable[[Event], None]] = []
+        """The functions to call with each message of a device."""
         self._by_address: dict[str, str] = {}
         for device, address in addresses.items():
             with contextlib.suppress(ValueError):
@@ -193,6 +195,8 @@ class Syslog:
         self.counts[device, message.kind] += 1
         event = Event(time(), device, message.severity, message.kind, message.port, message.peer, message.text)
         self._last[device].append(event)
+        for call in self.heard:
+            call(event)
 
     def _device(self, message: Message, address: str) -> str | None:
         """Return the name of the device that sent a message, or None if it is unknown.

@@ -11,6 +11,7 @@ from railweave.counting import counted
 from railweave.errors import OutputError
 from railweave.json_values import JsonObject
 from railweave.operations.deploy import journal
+from railweave.operations.watch.exposition import families_of, intended
 from railweave.operations.watch.validator import Validator, look
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.anomalies import Anomalies, Anomaly, Change
     from railweave.operations.watch.collector import Collector
     from railweave.operations.watch.notify import Notifier
+    from railweave.operations.watch.otlp.exporter import Otlp
     from railweave.operations.watch.store import Store
     from railweave.operations.watch.syslog import Syslog
 
@@ -82,6 +84,7 @@ class WatchedNetwork:
     fabric: Path | None = None
     notifier: Notifier | None = None
     syslog: Syslog | None = None
+    otlp: Otlp | None = None
     heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
         default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
     )
@@ -101,6 +104,13 @@ class WatchedNetwork:
             if self.notifier is not None:
                 self.notifier.lasting(self.anomalies.listed)
                 group.create_task(self.notifier.run())
+            if self.otlp is not None:
+                roles = {name: device.role for name, device in self.collector.devices.items()}
+                design = list(intended(self.validator.expected, roles))
+                self.otlp.reading(lambda: families_of(self, design))
+                if self.syslog is not None:
+                    self.syslog.heard.append(self.otlp.receive)
+                group.create_task(self.otlp.run())
 
     async def _judging(self) -> None:
         due = time() + self.every_s
@@ -132,6 +142,8 @@ class WatchedNetwork:
         changes = await asyncio.to_thread(compared)
         if self.notifier is not None:
             self.notifier.tell(changes)
+        if self.otlp is not None:
+            self.otlp.tell(changes)
         for call in self.heard:
             call(changes)
         return changes

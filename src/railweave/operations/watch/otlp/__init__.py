@@ -1,0 +1,1 @@
+"""Sending of metrics and logs to a receiver of OpenTelemetry, by OTLP over HTTP (docs/watch.md)."""

@@ -1,0 +1,321 @@
+"""Requests of OTLP in protobuf: the metrics and the log records of a watch (OTLP 1.x; messages of ``opentelemetry-proto``).
+
+- Metrics have the names of ``/metrics``, with their suffixes. Receivers that append the unit and ``_total`` to a name (the specification
+  "Prometheus and OpenMetrics Compatibility") find both there, and other receivers have the same names too.
+- Counters are cumulative sums. The start time of a counter that began before the watch is unknown: its first point has the same start as
+  time, and after a reset the series starts at the time of the last point before it (metrics data model, "Resets and Gaps").
+- A series that is no longer known gets one point with the flag "no recorded value", so that receivers do not show its last number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope, KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, DataPointFlags, NumberDataPoint
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+import railweave
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.operations.watch.anomalies import Anomaly, Change
+    from railweave.operations.watch.exposition import Family, Labels
+    from railweave.operations.watch.otlp.settings import Signal
+    from railweave.operations.watch.syslog import Event
+
+MOST_POINTS = 10_000
+"""The largest number of data points of a request. A request has about 1.2 MB then; receivers commonly take 20 MB."""
+_UNITS = {
+    "bytes_per_second": "By/s",
+    "bits_per_second": "{bit}/s",
+    "bytes": "By",
+    "seconds": "s",
+    "celsius": "Cel",
+    "amperes": "A",
+    "ratio": "1",
+    "dbm": "{dBm}",
+    "packets": "{packet}",
+    "frames": "{frame}",
+    "codewords": "{codeword}",
+    "errors": "{error}",
+}
+"""The unit of a metric in UCUM, by the end of its name without ``_total``.
+
+Braces hold words that are no units of UCUM, or whose translation is not the word in our names: ``bit`` and ``dBm``. Receivers that
+translate names leave them out.
+"""
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a metric in UCUM, by its name; empty for a state or a plain number."""
+    words = name.removesuffix("_total")
+    return next((unit for ending, unit in _UNITS.items() if words.endswith(f"_{ending}")), "")
+
+
+class Sent(NamedTuple):
+    """The last number of a series that was sent, and the start time of the series in ns since 1970."""
+
+    start: int
+    number: float
+
+
+class Reading(NamedTuple):
+    """All numbers at one time. ``time`` is in ns since 1970; ``gone`` has the series that were sent before and are no longer known."""
+
+    time: int
+    families: list[Family]
+    starts: dict[tuple[str, Labels], Sent]
+    gone: list[tuple[Family, Labels]]
+
+
+class History:
+    """The series that were sent, for start times and for series that vanish. ``begun`` is the start of the watch in ns since 1970."""
+
+    def __init__(self, begun: int) -> None:
+        self.begun = begun
+        self._last = begun
+        self._sent: dict[tuple[str, Labels], Sent] = {}
+        self._families: dict[str, Family] = {}
+
+    def reading(self, families: Iterable[Family], time: int) -> Reading:
+        """Return the numbers to send at ``time``, without those that are not known."""
+        starts: dict[tuple[str, Labels], Sent] = {}
+        known: list[Family] = []
+        for family in families:
+            points = [point for point in family.points if point.number == point.number]
+            known.append(family._replace(points=points))
+            self._families[family.name] = family._replace(points=())
+            counter = family.kind == "counter"
+            for labels, number in points:
+                key = family.name, labels
+                before = self._sent.get(key)
+                if not counter:
+                    start = 0
+                elif before is not None:
+                    start = before.start if number >= before.number else self._last
+                else:
+                    start = self.begun if family.counted_here else time
+                starts[key] = Sent(start, number)
+        return Reading(time, known, starts, self._gone(starts))
+
+    def ending(self, time: int) -> Reading:
+        """Return a reading without numbers: every series is no longer known, because the watch ends."""
+        return Reading(time, [], {}, self._gone({}))
+
+    def _gone(self, starts: Mapping[tuple[str, Labels], Sent]) -> list[tuple[Family, Labels]]:
+        return [(self._families[name], labels) for name, labels in self._sent if (name, labels) not in starts]
+
+    def record(self, reading: Reading, *, delivered: bool) -> None:
+        """Remember what was sent. If a part may not have been delivered, vanished series are sent as vanished again."""
+        self._sent = reading.starts if delivered else self._sent | reading.starts
+        self._last = reading.time
+
+
+def resource_of(attributes: Mapping[str, str]) -> Resource:
+    """Return a resource with attributes. The resource is the railweave process that sends."""
+    resource = Resource()
+    _label(resource.attributes, attributes.items())
+    return resource
+
+
+def metric_requests(reading: Reading, resource: Resource) -> Iterator[tuple[bytes, int]]:
+    """Yield the requests that hold a reading, each with its number of data points."""
+    request = _Metrics(resource)
+    for family in reading.families:
+        for start in range(0, len(family.points), MOST_POINTS):
+            for labels, number in family.points[start : start + MOST_POINTS]:
+                if request.count >= MOST_POINTS:
+                    yield request.ended()
+                    request = _Metrics(resource)
+                point = request.point(family, labels, reading.time, reading.starts[family.name, labels].start)
+                if isinstance(number, int) and number < 1 << 63:
+                    point.as_int = number
+                else:
+                    point.as_double = number
+    for family, labels in reading.gone:
+        if request.count >= MOST_POINTS:
+            yield request.ended()
+            request = _Metrics(resource)
+        point = request.point(family, labels, reading.time, 0)
+        point.flags = DataPointFlags.DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK
+    if request.count:
+        yield request.ended()
+
+
+class _Metrics:
+    """A request of metrics that is being filled. ``count`` is its number of data points."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.count = 0
+        self._request = ExportMetricsServiceRequest()
+        self._scope = self._request.resource_metrics.add(resource=resource).scope_metrics.add(scope=_scope(""))
+        self._points: dict[str, Any] = {}
+
+    def point(self, family: Family, labels: Labels, time: int, start: int) -> NumberDataPoint:
+        """Return a new point of a metric, without a number. ``start`` is 0 for gauges and for points without a number."""
+        points = self._points.get(family.name)
+        if points is None:
+            metric = self._scope.metrics.add(name=family.name, description=family.help, unit=unit_of(family.name))
+            if family.kind == "counter":
+                metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+                metric.sum.is_monotonic = True
+                points = metric.sum.data_points
+            else:
+                points = metric.gauge.data_points
+            self._points[family.name] = points
+        self.count += 1
+        point = points.add(time_unix_nano=time)
+        if start:
+            point.start_time_unix_nano = start
+        _label(point.attributes, labels)
+        return point
+
+    def ended(self) -> tuple[bytes, int]:
+        """Return the encoded request, and its number of data points."""
+        return self._request.SerializeToString(), self.count
+
+
+def _scope(subject: str) -> InstrumentationScope:
+    return InstrumentationScope(name=f"railweave.{subject}" if subject else "railweave", version=railweave.__version__)
+
+
+def _label(attributes: Any, labels: Iterable[tuple[str, str]]) -> None:  # noqa: ANN401 - a repeated field has no static type
+    """Add texts as attributes. Characters that UTF-8 cannot hold (lone surrogates in a device's JSON) become question marks."""
+    for key, value in labels:
+        attribute: KeyValue = attributes.add(key=key)
+        try:
+            attribute.value.string_value = value
+        except ValueError:
+            attribute.value.string_value = _encodable(value)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+class Record(NamedTuple):
+    """A log record. ``time`` and ``observed`` are in seconds since 1970. ``number`` and ``severity`` are the severity as number and text."""
+
+    scope: str
+    time: float
+    observed: float
+    number: int
+    severity: str
+    body: str
+    event: str
+    attributes: tuple[tuple[str, str | int | bool], ...]
+
+
+_SEVERITIES = {"info": 9, "warning": 13, "error": 17}
+"""The severity numbers INFO, WARN and ERROR (logs data model, "Severity Fields")."""
+_OF_SYSLOG = (
+    (21, "emergency"),
+    (19, "alert"),
+    (18, "critical"),
+    (17, "error"),
+    (13, "warning"),
+    (10, "notice"),
+    (9, "informational"),
+    (5, "debug"),
+)
+"""The severity numbers of the severities of syslog, from 0 (logs data model, appendix B; RFC 5424, table 2)."""
+
+
+def anomaly_record(change: Change, anomaly: Anomaly, now: float) -> Record:
+    """Return the record of an anomaly that opened, changed or closed. The end of an anomaly has the severity INFO."""
+    finding = anomaly.finding
+    severity = "info" if change == "closed" else finding.severity
+    attributes: dict[str, str | int | bool] = {
+        "change": change,
+        "rule": finding.id,
+        "severity": finding.severity,
+        "device": anomaly.device,
+        "port": anomaly.port,
+        "cause": anomaly.follows,
+        "number": anomaly.number,
+        "times": anomaly.times,
+        "why": finding.why,
+        "fix": finding.fix,
+        "intention": finding.place,
+        "evidence": anomaly.evidence,
+        "deploy": anomaly.deploy,
+    }
+    kept = tuple((key, value) for key, value in attributes.items() if value != "")
+    time = anomaly.last if anomaly.closed is None else anomaly.closed
+    body = f"over: {finding.what}" if change == "closed" else finding.what
+    return Record("anomalies", time, now, _SEVERITIES[severity], severity, body, "railweave.anomaly", kept)
+
+
+def syslog_record(event: Event) -> Record:
+    """Return the record of a syslog message. Syslog does not prove its sender."""
+    number, severity = _OF_SYSLOG[event.severity]
+    attributes = {"device": event.device, "kind": event.kind, "port": event.port, "neighbor": event.peer}
+    kept = tuple((key, value) for key, value in attributes.items() if value)
+    return Record("syslog", event.time, event.time, number, severity, event.text, "", kept)
+
+
+def log_request(records: Sequence[Record], resource: Resource) -> bytes:
+    """Return the request that holds log records."""
+    request = ExportLogsServiceRequest()
+    of_resource = request.resource_logs.add(resource=resource)
+    scopes: dict[str, Any] = {}
+    for record in records:
+        scope = scopes.get(record.scope)
+        if scope is None:
+            scope = scopes[record.scope] = of_resource.scope_logs.add(scope=_scope(record.scope)).log_records
+        made = scope.add(
+            time_unix_nano=int(record.time * 1e9),
+            observed_time_unix_nano=int(record.observed * 1e9),
+            severity_number=record.number,
+            severity_text=record.severity,
+            event_name=record.event,
+        )
+        made.body.string_value = _encodable(record.body)
+        for key, value in record.attributes:
+            attribute = made.attributes.add(key=key)
+            if isinstance(value, bool):
+                attribute.value.bool_value = value
+            elif isinstance(value, int):
+                attribute.value.int_value = value
+            else:
+                attribute.value.string_value = _encodable(value)
+    return request.SerializeToString()
+
+
+class Answer(NamedTuple):
+    """The body of a receiver's answer: the number of refused data points or records, and its message."""
+
+    rejected: int = 0
+    message: str = ""
+
+
+def read_success(signal: Signal, body: bytes) -> Answer:
+    """Return how much of an accepted request was refused. An answer that is not protobuf counts as full success."""
+    try:
+        if signal == "metrics":
+            partial = ExportMetricsServiceResponse.FromString(body).partial_success
+            return Answer(partial.rejected_data_points, partial.error_message)
+        records = ExportLogsServiceResponse.FromString(body).partial_success
+    except DecodeError:
+        return Answer()
+    return Answer(records.rejected_log_records, records.error_message)
+
+
+def read_failure(body: bytes) -> str:
+    """Return the message of a refusal, which is a ``google.rpc.Status``; empty if the body is none.
+
+    The message is field 2 of a Status, after a number in field 1, as in a partial success, so that its class reads both.
+    """
+    try:
+        return ExportMetricsPartialSuccess.FromString(body).error_message
+    except DecodeError:
+        return ""
