@@ -59,6 +59,6 @@ def _otlp(options: Watch) -> OtlpSettings | None:
     if options.otlp is not None:
         return otlp_of(options.otlp, path_of(options.otlp_ca), os.environ)
     if options.otlp_ca is not None:
-        what, fix = "nothing is sent without --otlp", "give --otlp URL, or leave out --otlp-ca"
-        raise InputError([Problem(Option("--otlp-ca", str(options.otlp_ca)), what, fix)])
+        fault, fix = "nothing is sent without --otlp", "give --otlp URL, or leave out --otlp-ca"
+        raise InputError([Problem(Option("--otlp-ca", str(options.otlp_ca)), fault, fix)])
     return None

@@ -2,8 +2,8 @@
 
 - Metrics have the names of ``/metrics``, with their suffixes. Receivers that append the unit and ``_total`` to a name (the specification
   "Prometheus and OpenMetrics Compatibility") find both there, and other receivers have the same names too.
-- Counters are cumulative sums. The start time of a counter that began before the watch is unknown: its first point has the same start as
-  time, and after a reset the series starts at the time of the last point before it (metrics data model, "Resets and Gaps").
+- Counters are cumulative sums. The start time of a counter that began before the watch is unknown, so its first point has its own time as
+  the start. After a reset, the series starts at the time of the last point before the reset (metrics data model, "Resets and Gaps").
 - A series that is no longer known gets one point with the flag "no recorded value", so that receivers do not show its last number.
 """
 

@@ -30,7 +30,7 @@ from railweave.operations.watch.otlp.sending import Outcome, post
 from railweave.operations.watch.otlp.settings import announced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.operations.watch.anomalies import Anomaly, Change
     from railweave.operations.watch.otlp.settings import OtlpSettings, Receiver, Signal
@@ -58,7 +58,7 @@ class Backoff:
         return wait * random.uniform(0.5, 1) if after_s is None else after_s  # noqa: S311 - no secret
 
     def worked(self) -> None:
-        """Begin again with the shortest time."""
+        """Return to the shortest time."""
         self._next_s = FIRST_WAIT_S
 
 
@@ -128,7 +128,7 @@ class Otlp:
         """Send until cancelled. After that, send the waiting log records within ``FLUSH_S``, and mark all series as no longer known."""
         for line in announced(self._receivers.values()):
             self._say(line)
-        clients = {signal: _client(receiver) for signal, receiver in self._receivers.items()}
+        clients: dict[Signal, Any] = {signal: _client(receiver) for signal, receiver in self._receivers.items()}
         sending = {"metrics": self._metrics, "logs": self._logs}
         try:
             async with asyncio.TaskGroup() as group:
@@ -218,7 +218,7 @@ class Otlp:
             self._say(f"{receiver.shown} {text}")
         self._failing[signal] = state
 
-    async def _flush(self, clients: dict[Signal, Any]) -> None:
+    async def _flush(self, clients: Mapping[Signal, Any]) -> None:
         """Send what waits, for at most ``FLUSH_S`` seconds, and close the connections."""
         try:
             async with asyncio.timeout(FLUSH_S), asyncio.TaskGroup() as group:

@@ -1,8 +1,8 @@
 """The settings of the OTLP exporter: ``--otlp``, and the environment variables that OpenTelemetry defines for exporters.
 
 The variables are those of "OpenTelemetry Protocol Exporter" and "Environment Variable Specification" (OpenTelemetry specification 1.x).
-A variable of one signal, such as ``OTEL_EXPORTER_OTLP_LOGS_HEADERS``, has priority over the general one. Values of headers are secrets:
-no message contains them.
+A variable of one signal (with METRICS or LOGS after the prefix) has priority over the general one. Values of headers are secrets: no
+message contains them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class OtlpSettings:
 def otlp_of(url: str, authorities: Path | None, environment: Mapping[str, str]) -> OtlpSettings:
     """Return the settings of the exporter.
 
-    - ``url``: the base address of the receiver; ``/v1/metrics`` and ``/v1/logs`` are appended, as for ``OTEL_EXPORTER_OTLP_ENDPOINT``.
+    - ``url``: the base address of the receiver; ``/v1/metrics`` and ``/v1/logs`` are appended, as for the variable ENDPOINT.
     - ``authorities``: a PEM file with the certificates by which the receiver is verified, or None for those that this machine trusts.
     - ``environment``: the environment variables. An empty variable counts as not set.
 
@@ -91,8 +91,8 @@ def otlp_of(url: str, authorities: Path | None, environment: Mapping[str, str]) 
     if service := variables.get("OTEL_SERVICE_NAME"):
         attributes["service.name"] = service
     if not (receivers or problems):
-        what = "nothing would be sent: OTEL_METRICS_EXPORTER and OTEL_LOGS_EXPORTER are none"
-        problems.append(Problem(Option("--otlp", url), what, "unset one of them, or leave out --otlp"))
+        fault = "nothing would be sent: OTEL_METRICS_EXPORTER and OTEL_LOGS_EXPORTER are none"
+        problems.append(Problem(Option("--otlp", url), fault, "unset one of them, or leave out --otlp"))
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
     return OtlpSettings(receivers, attributes)
@@ -176,9 +176,9 @@ def _pairs(name: str, listed: str, problems: list[Problem], *, secret: bool = Fa
         key, equals, value = entry.partition("=")
         key, value = key.strip(), unquote(value.strip())
         if not equals or not key or (secret and not _is_header(key, value)):
-            what = f"entry {number} does not have the form NAME=VALUE"
+            fault = f"entry {number} does not have the form NAME=VALUE"
             fix = "separate entries by commas; write a comma in a value as %2C, and a blank as %20"
-            problems.append(Problem(Option(name, "" if secret else listed), what, fix))
+            problems.append(Problem(Option(name, "" if secret else listed), fault, fix))
         else:
             pairs[key.lower() if secret else key] = value
     return pairs
@@ -209,16 +209,16 @@ def _context(
     try:
         context = ssl.create_default_context(cafile=authorities or None)
     except (OSError, ssl.SSLError) as error:
-        what = f"no certificates can be read there: {_reason(error)}"
-        problems.append(Problem(place, what, "name a PEM file with the certificates of authorities"))
+        fault = f"no certificates can be read there: {_reason(error)}"
+        problems.append(Problem(place, fault, "name a PEM file with the certificates of authorities"))
         return None
     if certificate[1]:
         try:
             context.load_cert_chain(certificate[1], key[1] or None, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
-            what = f"the client certificate and its key cannot be used: {_reason(error)}"
+            fault = f"the client certificate and its key cannot be used: {_reason(error)}"
             fix = f"name PEM files in {certificate[0]} and {key[0]}, with a key that has no passphrase"
-            problems.append(Problem(Option(*certificate), what, fix))
+            problems.append(Problem(Option(*certificate), fault, fix))
             return None
     return context
 
