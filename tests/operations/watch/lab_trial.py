@@ -7,6 +7,7 @@ it is at the device and the port of the fault, and nothing explains it. Times ar
 from __future__ import annotations
 
 import json
+import os
 import queue
 import random
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,11 +35,14 @@ CLEAN_LIMIT_S = 90
 class Watch:
     """``railweave watch`` as a process; its lines with the time at which they came."""
 
-    def __init__(self, fabric: Path, store: Path, *more: str) -> None:
+    def __init__(self, fabric: Path, store: Path, *more: str, environment: Mapping[str, str] | None = None) -> None:
         """``more`` are further words of the command line: where it listens, whom it tells."""
         words = ["watch", str(fabric), "--lab", "--json", "--interval", str(INTERVAL_S), "--store", str(store), *more]
         program = "import sys; from railweave.cli import main; sys.exit(main())"
-        self.process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True)
+        variables = os.environ | dict(environment or {})
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True, env=variables
+        )
         self.lines: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
         self.open: dict[int, dict[str, Any]] = {}
         threading.Thread(target=self._read, daemon=True).start()
@@ -45,7 +50,9 @@ class Watch:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.lines.put((time.monotonic(), json.loads(line)))
+            change = json.loads(line)
+            if change["change"] != "network":  # the state of the whole network, which follows from the anomalies
+                self.lines.put((time.monotonic(), change))
 
     def next(self, until: float) -> tuple[float, dict[str, Any]] | None:
         """The next change; None where none comes in time."""

@@ -29,7 +29,7 @@ from railweave.model.state.telemetry import Series
 from railweave.operations.watch.anomalies import Anomalies
 from railweave.operations.watch.app import app
 from railweave.operations.watch.collector import Collector, WatchedDevice
-from railweave.operations.watch.exposition import exposed
+from railweave.operations.watch.exposition import exposed, prometheus_text
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import measurements, state_of
 from railweave.operations.watch.setting_up import Poller, Subscriber, SubscriptionState, watched
@@ -105,7 +105,7 @@ def asked(application: Any, path: str, password: str | None = None) -> tuple[int
 
 
 def test_metrics_are_what_prometheus_reads() -> None:
-    text = exposed([device("leaf1"), device("leaf2")], {("port-down", "error"): 2})
+    text = prometheus_text(exposed([device("leaf1"), device("leaf2")], {("port-down", "error"): 2}))
     lines = text.splitlines()
     labels = 'device="leaf1",role="leaf",port="et-0/0/1:0"'
     assert f"railweave_port_receive_bytes_total{{{labels}}} {2**60 + 101}" in lines, "counters are whole, not floats"
@@ -128,7 +128,7 @@ def test_a_device_that_is_down_has_no_numbers_but_its_own() -> None:
     one = device()
     one.reached.turn(up=False, why="nothing came")
     one.stream.forget()
-    lines = [line for line in exposed([one]).splitlines() if not line.startswith("#")]
+    lines = [line for line in prometheus_text(exposed([one])).splitlines() if not line.startswith("#")]
     assert 'railweave_target_up{device="leaf1",role="leaf"} 0' in lines
     assert all(line.startswith("railweave_target_") for line in lines)
 

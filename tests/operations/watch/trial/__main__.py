@@ -11,7 +11,7 @@ import sys
 from railweave.writing import write_file
 from tests.conftest import ROOT
 from tests.live.lab.machine import needs_lab
-from tests.operations.watch.trial import gnmi, programs, stack
+from tests.operations.watch.trial import gnmi, otlp, programs, stack
 from tests.operations.watch.trial.stack import WAYS, say
 
 PAGE = ROOT / "docs" / "watch.md"
@@ -31,19 +31,20 @@ def table(figures: dict[str, float], leaves: int) -> list[str]:
     rows.append(
         f"| killed with SIGKILL | lost {figures['lost_s']:.1f} s of samples; Prometheus told that nothing is watched after {figures['gone_s']:.0f} s |"
     )
+    rows += otlp.rows(figures)
     return [*rows, f"| one gNMI target, read by `railweave watch` and by pyGNMI | {leaves} leaves, alike |"]
 
 
 def main() -> int:
     """All parts. Gives the exit status."""
-    why = (needs_lab.args[0] and needs_lab.kwargs["reason"]) or programs.missing()
+    why = (needs_lab.args[0] and needs_lab.kwargs["reason"]) or programs.missing() or otlp.missing()
     if why:
         say(f"watch-trial: cannot run here: {why}")
         return 1
     try:
         leaves = gnmi.run()["leaves"]
         say(f"gNMI: {leaves} leaves are alike for pyGNMI and for us")
-        figures = stack.run()
+        figures = stack.run() | otlp.run()
     except (AssertionError, subprocess.SubprocessError) as wrong:
         say(f"{wrong}\nwatch-trial: failed")
         return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 import urllib.error
@@ -58,13 +59,21 @@ def until(true: Callable[[], bool], what: str, seconds: float = LIMIT_S) -> floa
 
 
 @contextmanager
-def program(words: list[str], log: Path, ready: str) -> Iterator[None]:
-    """A process that answers at ``ready``, and ends with the block."""
+def program(words: list[str], log: Path, ready: str, *, by_tcp: bool = False) -> Iterator[None]:
+    """A process that answers at ``ready``, and ends with the block. With ``by_tcp``, it only takes connections at that address and port."""
+
+    def answers() -> bool:
+        if not by_tcp:
+            return answer(ready) is not None
+        host, _, port = ready.partition(":")
+        with socket.socket() as tried:
+            return tried.connect_ex((host, int(port))) == 0
+
     with log.open("wb") as out:
         environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         process = subprocess.Popen(words, stdout=out, stderr=out, cwd=log.parent, env=environment)
         try:
-            until(lambda: process.poll() is not None or answer(ready) is not None, f"{words[0]} answers")
+            until(lambda: process.poll() is not None or answers(), f"{words[0]} answers")
             assert process.poll() is None, f"{words[0]} ended:\n{log.read_text()[-2000:]}"
             yield
         finally:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 MOST_POINTS = 10_000
 """The largest number of data points of a request. A request has about 1.2 MB then; receivers commonly take 20 MB."""
 _UNITS = {
-    "bytes_per_second": "By/s",
-    "bits_per_second": "{bit}/s",
+    "bytes_per_second": "{By/s}",
+    "bits_per_second": "{bit/s}",
     "bytes": "By",
     "seconds": "s",
     "celsius": "Cel",
@@ -50,8 +51,8 @@ _UNITS = {
 }
 """The unit of a metric in UCUM, by the end of its name without ``_total``.
 
-Braces hold words that are no units of UCUM, or whose translation is not the word in our names: ``bit`` and ``dBm``. Receivers that
-translate names leave them out.
+Braces hold words that are no units of UCUM, and units that Prometheus would append to a name that has them already: it reads ``By/s`` as
+``bytes`` and ``per_second``, and finds only the first in a name. Receivers that translate names leave out the words in braces.
 """
 
 
@@ -62,18 +63,27 @@ def unit_of(name: str) -> str:
 
 
 class Sent(NamedTuple):
-    """The last number of a series that was sent, and the start time of the series in ns since 1970."""
+    """The last number of a series that was sent.
+
+    - ``start``: the start time of the series in ns since 1970; 0 for a gauge.
+    - ``turn``: the number of the reading that had the series last.
+    """
 
     start: int
     number: float
+    turn: int
 
 
 class Reading(NamedTuple):
-    """All numbers at one time. ``time`` is in ns since 1970; ``gone`` has the series that were sent before and are no longer known."""
+    """All numbers at one time.
+
+    - ``time``: the time in ns since 1970.
+    - ``families``: the metrics, each with the start times of its points.
+    - ``gone``: the series that were sent before and are no longer known.
+    """
 
     time: int
-    families: list[Family]
-    starts: dict[tuple[str, Labels], Sent]
+    families: list[tuple[Family, list[int]]]
     gone: list[tuple[Family, Labels]]
 
 
@@ -83,41 +93,48 @@ class History:
     def __init__(self, begun: int) -> None:
         self.begun = begun
         self._last = begun
+        self._turn = 0
         self._sent: dict[tuple[str, Labels], Sent] = {}
         self._families: dict[str, Family] = {}
+        self._lock = Lock()  # a thread may still read when the watch ends
 
     def reading(self, families: Iterable[Family], time: int) -> Reading:
         """Return the numbers to send at ``time``, without those that are not known."""
-        starts: dict[tuple[str, Labels], Sent] = {}
-        known: list[Family] = []
-        for family in families:
-            points = [point for point in family.points if point.number == point.number]
-            known.append(family._replace(points=points))
-            self._families[family.name] = family._replace(points=())
-            counter = family.kind == "counter"
-            for labels, number in points:
-                key = family.name, labels
-                before = self._sent.get(key)
-                if not counter:
-                    start = 0
-                elif before is not None:
-                    start = before.start if number >= before.number else self._last
-                else:
-                    start = self.begun if family.counted_here else time
-                starts[key] = Sent(start, number)
-        return Reading(time, known, starts, self._gone(starts))
+        with self._lock:
+            self._turn += 1
+            read = [self._read(family, time) for family in families]
+            return Reading(time, read, self._gone())
+
+    def _read(self, family: Family, time: int) -> tuple[Family, list[int]]:
+        """Return the known points of a metric with their start times, and remember them."""
+        name, points = family.name, [point for point in family.points if point.number == point.number]
+        self._families[name] = family._replace(points=())
+        starts: list[int] = []
+        for labels, number in points:
+            before = self._sent.get((name, labels))
+            if family.kind == "gauge":
+                start = 0
+            elif before is not None:
+                start = before.start if number >= before.number else self._last
+            else:
+                start = self.begun if family.counted_here else time
+            starts.append(start)
+            self._sent[name, labels] = Sent(start, number, self._turn)
+        return family._replace(points=points), starts
 
     def ending(self, time: int) -> Reading:
         """Return a reading without numbers: every series is no longer known, because the watch ends."""
-        return Reading(time, [], {}, self._gone({}))
+        return self.reading((), time)
 
-    def _gone(self, starts: Mapping[tuple[str, Labels], Sent]) -> list[tuple[Family, Labels]]:
-        return [(self._families[name], labels) for name, labels in self._sent if (name, labels) not in starts]
+    def _gone(self) -> list[tuple[Family, Labels]]:
+        return [(self._families[name], labels) for (name, labels), sent in self._sent.items() if sent.turn < self._turn]
 
     def record(self, reading: Reading, *, delivered: bool) -> None:
-        """Remember what was sent. If a part may not have been delivered, vanished series are sent as vanished again."""
-        self._sent = reading.starts if delivered else self._sent | reading.starts
-        self._last = reading.time
+        """Remember the time of a reading. Vanished series are sent as vanished again if a part may not have been delivered."""
+        with self._lock:
+            self._last = reading.time
+            for family, labels in reading.gone if delivered else ():
+                self._sent.pop((family.name, labels), None)
 
 
 def resource_of(attributes: Mapping[str, str]) -> Resource:
@@ -130,17 +147,16 @@ def resource_of(attributes: Mapping[str, str]) -> Resource:
 def metric_requests(reading: Reading, resource: Resource) -> Iterator[tuple[bytes, int]]:
     """Yield the requests that hold a reading, each with its number of data points."""
     request = _Metrics(resource)
-    for family in reading.families:
-        for start in range(0, len(family.points), MOST_POINTS):
-            for labels, number in family.points[start : start + MOST_POINTS]:
-                if request.count >= MOST_POINTS:
-                    yield request.ended()
-                    request = _Metrics(resource)
-                point = request.point(family, labels, reading.time, reading.starts[family.name, labels].start)
-                if isinstance(number, int) and number < 1 << 63:
-                    point.as_int = number
-                else:
-                    point.as_double = number
+    for family, starts in reading.families:
+        for (labels, number), start in zip(family.points, starts, strict=True):
+            if request.count >= MOST_POINTS:
+                yield request.ended()
+                request = _Metrics(resource)
+            point = request.point(family, labels, reading.time, start)
+            if isinstance(number, int) and number < 1 << 63:
+                point.as_int = number
+            else:
+                point.as_double = number
     for family, labels in reading.gone:
         if request.count >= MOST_POINTS:
             yield request.ended()

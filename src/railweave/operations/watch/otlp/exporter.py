@@ -223,7 +223,7 @@ class Otlp:
         try:
             async with asyncio.timeout(FLUSH_S), asyncio.TaskGroup() as group:
                 if "metrics" in clients:
-                    group.create_task(self._sent_reading(clients["metrics"], self._history.ending(time_ns())))
+                    group.create_task(self._last_metrics(clients["metrics"]))
                 if "logs" in clients:
                     group.create_task(self._last_logs(clients["logs"]))
         except TimeoutError:
@@ -233,6 +233,9 @@ class Otlp:
                 self._say(f"{counted(len(self.waiting), 'log record')} not delivered: the watch ends")
             for client in clients.values():
                 await client.aclose()
+
+    async def _last_metrics(self, client: Any) -> None:  # noqa: ANN401
+        await self._sent_reading(client, await asyncio.to_thread(self._history.ending, time_ns()))
 
     async def _last_logs(self, client: Any) -> None:  # noqa: ANN401
         while self.waiting:
