@@ -37,7 +37,7 @@ OF_SERVER = {"instance", "job", "__name__"}
 
 
 def missing() -> str:
-    """Why this part cannot run, in words; empty: it can."""
+    """Return the reason why this part cannot run; empty if it can."""
     if all((FOLDER / name).exists() for name in ("prometheus", "otelcol")) or shutil.which("go"):
         return ""
     return f"no Prometheus with an OTLP receiver and no Collector in {FOLDER}, and no Go to build them"
@@ -112,9 +112,9 @@ def prometheus(folder: Path) -> list[str]:
 
 def series(job: str) -> dict[tuple[str, str], float]:
     """The last numbers that Prometheus has of a job, by name and labels."""
-    got = answer(f"{PROMETHEUS}/api/v1/query", query=f'{{__name__=~"railweave_.+",job="{job}"}}')
+    result = answer(f"{PROMETHEUS}/api/v1/query", query=f'{{__name__=~"railweave_.+",job="{job}"}}')
     numbers: dict[tuple[str, str], float] = {}
-    for each in got["data"]["result"] if got else ():
+    for each in result["data"]["result"] if result else ():
         labels = {key: value for key, value in each["metric"].items() if key not in OF_SERVER}
         number = float(each["value"][1])
         if number == number:  # an unknown number is scraped as NaN, and not sent by OTLP
@@ -252,8 +252,8 @@ def total(start: str) -> float:
 
 def query(expression: str) -> list[float]:
     """The numbers of an expression in Prometheus; none while it does not answer."""
-    got = answer(f"{PROMETHEUS}/api/v1/query", query=expression)
-    return [float(each["value"][1]) for each in got["data"]["result"]] if got else []
+    result = answer(f"{PROMETHEUS}/api/v1/query", query=expression)
+    return [float(each["value"][1]) for each in result["data"]["result"]] if result else []
 
 
 def rows(figures: dict[str, Any]) -> list[str]:
