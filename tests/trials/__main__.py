@@ -39,6 +39,7 @@ TRIALS = {
     "recorded-servers": Trial("tests.host.machines.recorded", "a minute", "100 changed answers of twelve recorded servers without a design for each of three seeds, and what host check finds: docs/checks.md", ("1", "2", "3")),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
     "slurm": Trial("tests.operations.exports.slurm_trial", "root, mmdebstrap", "every example's Slurm files in two releases of Slurm, and jobs on four nodes: docs/export.md"),
+    "topograph": Trial("tests.operations.exports.topograph_trial", "root, NVIDIA's topograph", "Topograph over the model of every example, beside the Slurm and Kueue targets: docs/export.md"),
     "watch": Trial("tests.operations.watch.trial", f"{LAB}, Debian's prometheus and others, Go", "watch beside Prometheus, Alertmanager and a Collector while a port fails: docs/watch.md"),
     "waves": Trial("tests.operations.deploy.drawn_changes", "eight minutes", "40 changes for each of two seeds: the effect that a plan states, beside the routes after each commit: docs/deploy.md"),
 }  # fmt: skip
