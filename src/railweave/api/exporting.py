@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from railweave.api.options import verb
 from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportPrometheus
 from railweave.errors import Argument, InputError, Problem
+from railweave.operations.exports.sarif import sarif, workflow_commands
 from railweave.outputs.folder.sources import load
-from railweave.writing import write_below
+from railweave.writing import write_asked, write_below
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from railweave.api.verbs import ForPipelines
+    from railweave.model.findings import Finding
 
 
 @verb(ExportFiles)
@@ -46,3 +50,14 @@ def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
     files = prometheus(network, watch=options.watch, alertmanager=options.alertmanager)
     write_below(Path(options.output), files)
     return list(files)
+
+
+def findings_for_pipelines(
+    options: ForPipelines, findings: Sequence[Finding], *, source: str, good: bool, counts: Mapping[str, int]
+) -> list[str]:
+    """Write findings as a SARIF file if ``options`` name one, and return the lines of GitHub's annotations if ``options`` ask for them.
+
+    The other parameters are those of ``sarif``. Raises ``OutputError`` if the file cannot be written.
+    """
+    write_asked(options.sarif, lambda: sarif(findings, source=source, good=good, counts=counts))
+    return workflow_commands(findings, source=source) if options.github else []

@@ -129,9 +129,7 @@ def write_findings(
 
     Raises ``OutputError`` if the file cannot be written.
     """
-    from railweave.sarif import sarif, workflow_commands
-    from railweave.writing import write_asked
+    from railweave.api.exporting import findings_for_pipelines
 
-    write_asked(options.sarif, lambda: sarif(findings, source=str(source), good=good, counts=counts))
-    for line in workflow_commands(findings, source=str(source)) if options.github else ():
+    for line in findings_for_pipelines(options, findings, source=str(source), good=good, counts=counts):
         typer.echo(line, err=as_json)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.model.findings import Finding
-from railweave.sarif import MOST_RESULTS, sarif, workflow_commands
+from railweave.operations.exports.sarif import MOST_RESULTS, sarif, workflow_commands
 from tests.conftest import EXAMPLES, ROOT
 
 MULTITOOL = ROOT / ".validators/sarif/node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
