@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The model ``name`` that a text means, with a description (``shown``). Without a match, ``problem`` is the reason and fix."""
+    """The catalog model ``name`` that matches a user's input, and its description ``shown``. Without a match, ``problem`` explains why."""
 
     name: str
     shown: str = ""

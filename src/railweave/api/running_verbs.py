@@ -1,4 +1,4 @@
-"""Options of verbs that work on running systems: benchmarks, tuning and deployment. See ``api.options``."""
+"""Options of the commands `bench`, `tune` and `deploy`. See ``api.options``."""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
     """Return the changes that ``apply`` would make now, except for the network devices in ``skip``.
 
-    ``places`` has the paths of the journal and of the names file. Raises HostError if the state of the server cannot be read, or if a
-    route or rule cannot be replaced safely.
+    ``places`` has the paths of two files: the record of railweave's changes (the journal), and the names of routing tables. Raises
+    HostError if the state of the server cannot be read, or if a route or rule cannot be replaced safely.
     """
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
@@ -170,9 +170,9 @@ def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Chan
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
     """Apply the plan to the server, except for the network devices in ``skip``, and return the changes made.
 
-    ``places`` has the paths of the journal and of the names file. ``lock`` is the file descriptor of the lock. Raises HostError if a step
-    fails, and InterruptedRunError after a signal. In both cases, the earlier state is restored. If that fails too, the message names the
-    differences that remain in the kernel, and the journal keeps them for ``undo``.
+    ``places`` has the paths of two files: the record of railweave's changes (the journal), and the names of routing tables. ``lock`` is the
+    file descriptor of the lock. Raises HostError if a step fails, and InterruptedRunError after a signal. In both cases, the earlier state
+    is restored. If that fails too, the message names the differences that remain in the kernel, and the journal keeps them for ``undo``.
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
@@ -290,8 +290,8 @@ _TRY_AGAIN_S = 3.0
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
     """Restore the planned state whenever it changes, until KeyboardInterrupt is raised.
 
-    ``places`` has the paths of the journal and of the names file. ``lock`` is the file descriptor of the lock. ``say`` is called with a
-    line of text for each repair, and for each NIC that disappears or returns.
+    ``places`` has the paths of two files: the record of railweave's changes (the journal), and the names of routing tables. ``lock`` is the
+    file descriptor of the lock. ``say`` is called with a line of text for each repair, and for each NIC that disappears or returns.
     """
     blocked: dict[str, str] = {}
     trouble = ""

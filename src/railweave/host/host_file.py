@@ -216,9 +216,9 @@ class HostFile:
     """The configuration of this server.
 
     - ``entries``: the routes, then the rules, as pairs of network device and entry (a route or a rule).
-    - ``environment``, ``resolve``: the environment of jobs, as in ``Job``.
-    - ``tenants``: the environment of each tenant's jobs, by tenant name, if GPUs belong to several tenants; otherwise
-      empty.
+    - ``environment``: the environment variables of jobs, value by name.
+    - ``resolve``: the names of further variables. Their values are looked up when a job starts.
+    - ``tenants``: the environment of each tenant's jobs, by tenant name, if GPUs belong to several tenants; otherwise empty.
     """
 
     file: Path

@@ -110,13 +110,19 @@ def left_if_had(had: Callable[[Bare], str], always: str = "") -> Callable[[Bare]
 
 
 def had_rocm(bare: Bare) -> str:
-    """Return the release of ROCm that the server has before the step; empty if it has none. ``bare`` is the server to set up."""
+    """Return the release of ROCm that is on the server before `setup` installs ROCm, such as ``ROCm 7.1.0``; empty if there is none.
+
+    ``bare`` is the server to set up.
+    """
     version = bare.machine.text("/opt/rocm/.info/version")
     return f"ROCm {version}" if version else ""
 
 
 def had_ofed(bare: Bare) -> str:
-    """Return the release of MLNX_OFED that the server has before the step; empty if it has none. ``bare`` is the server to set up."""
+    """Return the release of MLNX_OFED that is on the server before `setup` installs MLNX_OFED; empty if there is none.
+
+    ``bare`` is the server to set up.
+    """
     return bare.machine.run("ofed_info", "-s").out.strip(" :\n") if bare.machine.has("ofed_info") else ""
 
 

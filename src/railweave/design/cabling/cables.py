@@ -391,9 +391,10 @@ class _Cabler:
         )
 
     def _with_lanes(self, cable: Cable) -> Cable:
-        """Return a server cable with the lanes of the NIC's module that the cable uses.
+        """Return a server cable with the lanes that it uses in the NIC's module, such as ``1-2``. Other cables are returned unchanged.
 
-        Modules for links of one or two lanes (``Optic.trunk``) have lanes of 100G. Ports of the same module use consecutive lanes.
+        Only modules whose links all leave through one connector (``Optic.trunk``) have such lanes. Each lane carries 100G. NIC ports that
+        share a module use consecutive lanes.
         """
         module = self.context.catalog.optics.get(cable.a.optic)
         if cable.kind != "server" or module is None or not module.trunk:

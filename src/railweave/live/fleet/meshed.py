@@ -276,7 +276,10 @@ class MeshResult:
         return f"{which} cross {names}, and no probe across it came back: {meaning}"
 
     def examples(self, group: Common) -> list[str]:
-        """Return the first probes of a group, one line each, with their messages."""
+        """Return a line for each of the first ``SHOWN`` failed probes in ``group``, with the error message of the probe if there is one.
+
+        If the group has more probes, a last line has the number of the probes that are left out.
+        """
         results = [self._of_probe[id(each)] for each in group.probes[:SHOWN]]
         lines = [
             f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"

@@ -129,10 +129,10 @@ _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?|[0-9a-fA-F:]*:[
 
 
 def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
-    """Return the tasks for servers that belong to no design, each with an empty file. ``ways`` has the logins of access.yaml.
+    """Return the tasks for servers that belong to no design. ``ways`` has the logins of access.yaml.
 
-    ``hosts`` is a list such as ``H100-[01-04]``, or the path of a file with a name on each line. Raises ``InputError`` for an invalid list,
-    ``SpecError`` if a key or password is missing.
+    ``Task.content`` is empty, because such a server has no ``host.json`` to copy. ``hosts`` is a list such as ``H100-[01-04]``, or the path
+    of a file with a name on each line. Raises ``InputError`` for an invalid list, ``SpecError`` if a key or password is missing.
     """
     file = Path(hosts)
     try:

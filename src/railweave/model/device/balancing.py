@@ -60,13 +60,13 @@ class BalancingConfig:
     """Load balancing of a device.
 
     - ``ether_types``: the address families in use, to which dynamic load balancing (DLB) applies.
-    - ``spray_opcodes``: the RDMA opcodes that the design wants sprayed; empty means every packet.
-    - ``random``: True if the platform sprays packets at random.
-    - ``opcodes``: the RDMA opcodes to spray at random; empty means every packet.
-    - ``filtered_ports``: the ports on which the switch checks incoming packets for ``opcodes``.
-    - ``selective``: the RDMA opcodes to which DLB applies; empty means every packet.
-    - ``global_role``: the device's role in global load balancing; empty if it has none.
     - ``fast_reroute``: True if the hardware repairs a next-hop group after a link failure.
+    - ``spray_opcodes``: the RDMA opcodes whose packets the design wants sprayed; empty means every packet.
+    - ``random``: True if the switch sprays packets at random; False if its platform cannot do so, or if the design does not want it.
+    - ``opcodes``: the same as ``spray_opcodes`` if ``random`` is True, otherwise empty.
+    - ``filtered_ports``: the ports on which the switch checks incoming packets for ``opcodes``.
+    - ``selective``: the RDMA opcodes whose packets DLB balances; empty means that DLB balances every packet.
+    - ``global_role``: the device's role in global load balancing; empty if it has none.
     """
 
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]

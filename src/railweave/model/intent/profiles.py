@@ -16,7 +16,7 @@ from railweave.model.intent.buffers import SYSTEM_EGRESS
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One profile: its values in fabric-file notation, and the source that lists them."""
+    """Load-balancing or QoS settings, keyed as in fabric files, and their source document."""
 
     source: str
     values: dict[str, Any]

@@ -160,10 +160,11 @@ def password_of(given: str) -> str:
 def serving_of(listen: str, password: str | None, proxy: str | None, runs: str | None) -> Serving | None:
     """Return the settings of the HTTP server for the address ``listen``; None if ``listen`` is ``none``.
 
-    ``password`` (``env:NAME`` or ``file:PATH``) and ``proxy`` (``ADDRESS=HEADER``) are the values of these options.
+    ``password`` (``env:NAME`` or ``file:PATH``) and ``proxy`` (``ADDRESS=HEADER``) are the values of these options. ``runs`` is the store
+    of benchmark runs that the console shows: an SQLite file, a ``postgresql://`` address, or None.
 
-    Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, or if the address cannot be used. Also raises it if other
-    machines can reach the address and neither a password nor a proxy is given.
+    Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, or if the address cannot be used. Also raises it if other machines can reach
+    the address and neither a password nor a proxy is given.
     """
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)

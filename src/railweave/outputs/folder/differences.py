@@ -401,9 +401,11 @@ class NetworkDiff(JsonObject):
         return lines
 
     def command_lines(self, system: str) -> list[str]:
-        """Return the changes as commands of an operating system. A comment with the device's name precedes the commands of each device.
+        """Return the commands that change the switches of one operating system, ``system``, such as ``eos``.
 
-        ``frr`` includes the routing of SONiC and the configurations for the lab. A switch without commands has a comment with the reason.
+        A comment with the name of the switch precedes the commands of each switch. ``frr`` also selects the file ``frr.conf`` of SONiC
+        switches, and the configurations with which the lab runs switches of other systems. If commands cannot change a switch, the switch
+        has a comment with the reason instead (see ``DeviceDiff.reason``).
         """
         lines: list[str] = []
         for device in self.devices:

@@ -234,13 +234,16 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
 
 
 def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return, as JSON, the prefixes in each tenant's table on each leaf, and the tenant and layer-2 network of each NIC.
+    """Return, as a JSON object, the prefixes in each tenant's table on each leaf, and the tenant and layer-2 network of each NIC.
 
-    - ``keys``: pairs of tenant and layer-2 network. ``nics``: for each NIC, the index of its pair in ``keys``.
-    - ``rows``: distinct rows. A row has 1 for each prefix of a segment (the server subnets of a leaf) that a table has, else 0.
-    - ``held``: by ``leaf/tenant``, the index of each segment's row in ``rows``.
+    - ``keys``: the distinct pairs [tenant, layer-2 network].
+    - ``nics``: a number for each NIC. It is the position of the NIC's pair in ``keys``.
+    - ``held``: by ``LEAF/TENANT``, a number for each segment (the server subnets of a leaf). It is the position of a row in ``rows``.
+    - ``rows``: the distinct rows. A row has a number for each prefix of a segment: 1 if the tenant's table on the leaf has the prefix, else
+      0.
 
-    Equal consecutive indexes are joined into (index, number of equal ones). A row of equal numbers is a single number.
+    To save space, ``nics`` and ``held`` store consecutive equal numbers as one pair [number, count], and ``rows`` stores a row of equal
+    numbers as a single number.
     """
     every = [nic for server in network.servers for nic in server.nics]
     keys: dict[tuple[str, str], int] = {}

@@ -460,13 +460,17 @@ def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
 
 
 def _key_values(node: SchemaNode, tokens: deque[Token]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield (key values, words as typed) for each entry of the list ``node`` that the remaining words (``tokens``) describe.
+    """Yield (key values, words) for each entry of the YANG list ``node`` that the remaining words of a statement (``tokens``) describe.
 
-    The words are removed from ``tokens``. These lists have special rules:
+    Several values in brackets give one entry for each value. The words of an entry are the key names that the statement contains, and then
+    the key values that are not empty. All words that are read are removed from ``tokens``. A statement may have the name of a key before
+    its value, for example ``drop-profile-map loss-priority any protocol any``.
 
-    - The keys ``choice-ident`` and ``choice-value`` contain a word and the word after it. In ``community add NAME``,
-      ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
-    - If a list has several further keys, operators type their names (``loss-priority any protocol any``).
+    The key ``choice-ident`` contains a keyword, and the key ``choice-value`` the word after the keyword. ``choice-value`` is empty in two
+    cases:
+
+    - ``choice-ident`` is the first key. In ``community add NAME``, the name is the third key.
+    - The keyword has no value, as in ``prefix-list-filter NAME orlonger``.
     """
     values: list[Token] = []
     typed: list[str] = []

@@ -122,8 +122,9 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 def path_colors(lab: Running, routes: Routes) -> Observation:
     """Check that devices forward prefixes of a path color on all their links of that color towards the prefix, and on no others.
 
-    Drained links do not count, and a device without such a link is not checked. The check uses only the design. So it
-    also detects mistakes in the configurations, and thus in ``routes``, which are computed from the configurations.
+    The expected links come from the design. ``routes`` only gives the devices and prefixes to check, and the links that are down. So the
+    check also detects mistakes in the configurations, from which ``routes`` is computed. Links that are down or drained do not count. A
+    device without any other link of the color towards the prefix is not checked.
     """
     network = lab.plan.network
     owner = {

@@ -1,4 +1,4 @@
-"""Reports on the runs in a store (a folder of benchmark runs), and comparisons of two sets of runs."""
+"""Reports on the runs in a store (a database of benchmark runs), and comparisons of two sets of runs."""
 
 from __future__ import annotations
 
@@ -274,9 +274,9 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return (name, text) of each column that this module does not interpret, in the table row ``sample``. Return () for other results.
+    """Return (column name, text) of each column that this module does not interpret, if the run was imported from a table; otherwise ().
 
-    Rows that differ in such a column are not repeats of the same test.
+    ``sample`` is a row of that table. Rows that differ in such a column are not repeats of the same test.
     """
     known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
     return tuple(
@@ -306,7 +306,7 @@ def _tuned(settings: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport(JsonObject):
-    """The report of a store, which is a folder of benchmark runs.
+    """The report of a store, which is a database of benchmark runs.
 
     - ``regressions``: comparison with the baseline; None if no baseline was given.
     - ``predicted``: comparison with predictions, without rows if nothing was predicted.

@@ -488,10 +488,11 @@ def _host_in(reason: str, case: Case) -> str:
 
 
 def _cause(case: Case) -> str:
-    """Return a clause with the first warning of the case's text; empty if there are no warnings.
+    """Return a clause that quotes the first warning of NCCL; empty if there is none.
 
-    If the text has no warning, the clause has the first warning of the job's other texts. A warning that a peer ended is used only if
-    its text has no other warning, because it is a consequence.
+    An example is ``; the first warning (host1, run.log:12): TEXT``. The warning comes from the log in the case's text. If this log has no
+    warning, it comes from the first other log of the job that has one. A warning that a peer ended is quoted only if its log has no other
+    warning, because it is a consequence.
     """
     for log in ((case.log,) if case.log else ()) + case.job:
         warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings

@@ -64,8 +64,9 @@ class DesignedNics:
 class Design:
     """The part of a design that triage uses.
 
-    - ``networks``: the networks of its GPU NICs. ``nics``: by address, (server, NIC, fabric, rail).
-    - ``servers``: the devices of each server that has GPU NICs, by its name in lowercase.
+    - ``networks``: the IP networks of the addresses of all NICs, such as ``fc00:1:1:1::/64``.
+    - ``nics``: for each IP address, (server, NIC, fabric, rail).
+    - ``servers``: the RDMA devices of each server that has GPU NICs, by server name in lowercase.
     """
 
     networks: frozenset[Network] = frozenset()
@@ -158,7 +159,10 @@ class Case:
         )
 
     def reported(self, kind: str) -> Iterator[FindingPlace]:
-        """Yield a finding for each group of similar warnings (see ``warnings_of``). ``kind`` is the id of a rule."""
+        """Yield a finding for each group of similar warnings that report one kind of fault.
+
+        ``kind`` is this kind, given as the id of the triage rule for it, such as ``run-peer-ended``. See ``warnings_of``.
+        """
         for message, suffix in self.warnings_of(kind):
             yield self.finding(message.line, message.text[:240] + suffix, message.host)
 

@@ -308,7 +308,8 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 def server(console: Console, host: Server, values: Values) -> PageView:
     """Return the page of a server. Values that change while the page is open are added to ``values``.
 
-    The numbers of the server's NICs are those of the leaf ports to which they are connected.
+    The state and the rates in the row of a NIC are those of the leaf port to which the NIC is connected. So the traffic that is shown as
+    received is the traffic that the server sends.
     """
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}

@@ -143,9 +143,10 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """Return, for each host, (the node number of its leaf, the leaf's port to which the host is connected).
+    """Return an array with a row for each NIC: the number of its leaf, and the number of the leaf's port to which the NIC is connected.
 
-    Ports are counted from the leaf's first port. ``wiring`` has the numbered nodes, ports and cables.
+    Leaves are numbered as nodes of ``wiring``, and NICs come first. The first port of a leaf has the number 0. ``wiring`` has the nodes,
+    ports and cables.
     """
     hosts = len(wiring.nics)
     leaf_ports = np.zeros((hosts, 2), np.int64)

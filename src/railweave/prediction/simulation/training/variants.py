@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the seed with the median time, summed over the steps of the jobs.
+    """Predict training steps with several seeds, and return the prediction whose step time is the median.
 
-    With several seeds, the prediction also has the step times of all seeds (``JobResult.seeds_ps``). ``given`` has the arguments of
-    ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the errors of ``predict_training``.
+    If there are several jobs, the sum of their step times counts. If ``seeds`` (the number of seeds) is even, the lower of the two middle
+    predictions is returned. The first seed is the seed in the settings, or 1; each further seed is one higher. With several seeds, each job
+    of the result also has its step times with all seeds (``JobResult.seeds_ps``). ``given`` has the other arguments of
+    ``predict_training``. Raises the errors of ``predict_training``.
     """
     if seeds == 1:
         return predict_training(network, path, **given, progress=progress)

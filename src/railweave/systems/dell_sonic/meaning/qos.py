@@ -74,9 +74,10 @@ def preparation_of(config: DeviceConfig) -> Qos:
 
 
 def qos_of(config: DeviceConfig) -> Qos:
-    """Return the QoS objects to which ports refer, as the values in configuration lines.
+    """Return the QoS objects and QoS settings of a switch, from which its configuration lines are printed. Both are empty without QoS.
 
-    They are maps, schedulers, WRED policies and buffer profiles.
+    The objects are maps, schedulers, WRED policies and buffer profiles. Ports refer to them by name. The settings are the polling interval
+    of the PFC watchdog and the headroom of the buffer pool.
     """
     qos = config.qos
     if qos is None:

@@ -122,7 +122,7 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
     fix="remove either echo or echo-lite; use holddown-interval only on external groups",
 )
 def bfd(root: Words) -> Iterator[str]:
-    """BFD has ``echo`` or ``echo-lite``, but not both, and has ``holddown-interval`` only in external groups.
+    """BFD has at most one of ``echo`` and ``echo-lite``, and has ``holddown-interval`` only in external groups.
 
     Source: ``junos:must`` of bfd-liveness-detection.
     """

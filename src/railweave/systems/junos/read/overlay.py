@@ -218,7 +218,8 @@ def overlay(
     """Return the overlay, or None if there are no EVPN sessions.
 
     - ``top``: the root of the configuration.
-    - ``every``: all BGP groups. Groups that also carry unicast routes are read with the underlay, except for EVPN.
+    - ``every``: the BGP groups that carry EVPN routes. If a group also carries unicast routes, only its EVPN part is read here;
+      ``underlay`` reads the rest.
     - ``options``: the definitions in ``policy-options``.
     - ``owners``: finds the interface of an address.
     - ``loopback``: the address of the loopback.
