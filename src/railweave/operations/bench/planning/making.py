@@ -188,26 +188,24 @@ def predictions(
     asked = {
         question.key: question for run in runs for size in sizes_of(run.test) for question in [Question(run, size)]
     }
-    known = _of_perftest(routed, places, asked, progress)
-    collectives = _of_collectives(routed.network, asked, progress)
+    known = predicted_writes(routed, places, asked, progress)
+    collectives = predicted_collectives(routed.network, asked, progress)
     return [
         _of_pair(run, known) if isinstance(run.test, Perftest) else _of_job(run, run.test, collectives) for run in runs
     ]
 
 
-def _of_perftest(
+def predicted_writes(
     routed: Routed,
     places: Sequence[Place],
     asked: Mapping[Hashable, Question],
-    progress: Callable[[str], None],
+    progress: Callable[[str], None] = silent,
 ) -> dict[Hashable, float]:
     """Return the predicted rate in 10^9 bit/s of perftest questions (each a run at one message size), by the question's key.
 
-    ``asked`` has the questions by key. ``routed`` is the network with its routes, and ``places`` has its NICs. These questions get
-    no prediction, and are left out of the result:
+    - ``places``: the NICs, whose message rates are used. ``asked``: the questions by key.
 
-    - runs of a NIC with itself, because the simulator has no path for them;
-    - messages below ``RATE_FREE_BYTES``, if the message rate of the NIC is unknown.
+    Runs of a NIC with itself are left out, because the simulator has no path for them.
     """
     rates = {place.name: place.messages_per_us for place in places}
     wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
@@ -236,9 +234,10 @@ def _of_perftest(
     return bandwidths
 
 
-def _of_collectives(
-    network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None]
+def predicted_collectives(
+    network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None] = silent
 ) -> dict[Hashable, Predicted]:
+    """Return the prediction of each question about a collective, by the question's key. ``asked`` has the questions by key."""
     wanted = [(key, question) for key, question in asked.items() if isinstance(question.run.test, NcclTests)]
     if not wanted:
         return {}
@@ -260,11 +259,16 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
     for size in sizes_of(test):
         rate = known.get(Question(run, size).key)
         if rate is not None:
-            large = bool(run.links) and size >= RATE_FREE_BYTES
-            off = 1 + (LARGE_ERROR if large else OTHER_ERROR)
-            method = LARGE if large else OTHER
-            expected.append(Prediction(operation, size, "", BANDWIDTH, rate, rate / off, rate * off, method))
+            expected.append(write_prediction(run, operation, size, rate))
     return tuple(expected)
+
+
+def write_prediction(run: RunRequest, operation: str, size_bytes: int, rate_gbps: float) -> Prediction:
+    """Return the prediction of a perftest run at one message size, with its band. ``rate_gbps`` is the simulated rate."""
+    large = bool(run.links) and size_bytes >= RATE_FREE_BYTES
+    off = 1 + (LARGE_ERROR if large else OTHER_ERROR)
+    method = LARGE if large else OTHER
+    return Prediction(operation, size_bytes, "", BANDWIDTH, rate_gbps, rate_gbps / off, rate_gbps * off, method)
 
 
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
@@ -277,9 +281,9 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
         return ()
-    values = [_bus(predicted) for predicted in all_of]
+    values = [bus_band(predicted) for predicted in all_of]
     expected = [
-        Prediction(test.collective, predicted.size_bytes, place, BUS, *value, _method(predicted))
+        Prediction(test.collective, predicted.size_bytes, place, BUS, *value, method_of(predicted))
         for predicted, value in zip(all_of, values, strict=True)
         for place in PLACES
     ]
@@ -321,14 +325,15 @@ def _between(predicted: Predicted) -> tuple[int, int]:
     )
 
 
-def _bus(predicted: Predicted) -> tuple[float, float, float]:
-    """Return (bus bandwidth, low end of its band, high end of its band) of the simulator's prediction, in 10^9 byte/s."""
+def bus_band(predicted: Predicted) -> tuple[float, float, float]:
+    """Return the bus bandwidth of a prediction, and the low and high ends of its band, in 10^9 byte/s."""
     low, high = _between(predicted)
     rate = predicted.program.bus_bandwidth_gbytes
     return rate(predicted.time_ps), rate(high), rate(low)
 
 
-def _method(predicted: Predicted) -> str:
+def method_of(predicted: Predicted) -> str:
+    """Return the engine of a prediction, and the published results that its band is based on."""
     engine = f"{predicted.choice.engine} engine, seed 1"
     return engine if predicted.band is None else f"{engine}; {predicted.band.compared}"
 

@@ -1,0 +1,282 @@
+"""Predicted figures as thresholds of other people's acceptance tests (docs/export.md).
+
+Sources, each at the version that docs/export.md names: ROCm CVS, ``cvs/lib/rccl_lib.py`` (``rccl_perf``, ``check_bus_bw``);
+gcm, ``gcm/health_checks/checks/check_nccl.py``; NVSentinel, docs/configuration/preflight.md; k8s-launch-kit,
+docs/user/validation.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from railweave.analysis.adopt.servers import host_lists
+from railweave.model.catalog import in_force
+from railweave.operations.exports.figures import FAR, NEAR, NICS, SERVER, Figure, JobFigures, job_figures
+from railweave.prediction.collectives.program import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.model.network.model import Network
+
+TESTS = {
+    "all-reduce": "all_reduce",
+    "all-gather": "all_gather",
+    "reduce-scatter": "reduce_scatter",
+    "all-to-all": "alltoall",
+    "send-recv": "sendrecv",
+}
+"""The programs of nccl-tests and rccl-tests, without ``_perf``, by collective."""
+CVS_NICS = {"AMD": "ainic", "Broadcom": "thor", "NVIDIA": "connectx"}
+"""The values of ``nic_model`` in CVS, by NIC vendor."""
+GCM_TESTS = ("all-reduce", "all-gather", "all-to-all")
+"""The collectives that gcm's ``check-nccl`` accepts (its ``NCCL_OPERATION``)."""
+GCM_GROUPS = {SERVER: ("server", "single"), NEAR: ("pair-in-stripe", "pairwise"), FAR: ("pair-across", "pairwise")}
+"""The part of a file name, and gcm's ``flavor``, by group of servers."""
+FILL_IN = "<changeme>"
+"""The text by which CVS marks values that the operator fills in. CVS refuses to start while one is left."""
+
+
+def files(network: Network) -> dict[str, str]:
+    """Return the files of all tools, by relative name. Raises ``InputError`` if the simulator cannot answer a question."""
+    with in_force(network.catalog):
+        jobs, notes = job_figures(network)
+    result = {"figures.csv": _csv([figure for job in jobs for figure in job.figures])}
+    for job in jobs:
+        for name, text in {**_cvs(job), **_gcm(job), **_nvsentinel(job), **_l8k(job)}.items():
+            folder, _, file = name.partition("/")
+            result[f"{folder}/{job.label}-{file}" if len(jobs) > 1 else name] = text
+    return result | {"README.md": _readme(network, jobs, notes, list(result))}
+
+
+def _cvs(job: JobFigures) -> dict[str, str]:
+    """Return CVS's configuration of RCCL tests on all servers.
+
+    CVS looks expected results up in ``cvs_params``, by NIC, then by program, data type and number of ranks, then by size.
+    """
+    known = [figure for figure in job.figures if len(figure.hosts) == len(job.hosts) and figure.threshold is not None]
+    known = [figure for figure in known if figure.test in TESTS]
+    if job.vendor != "AMD" or not known:
+        return {}
+    results = {
+        f"{TESTS[figure.test]}_perf-float-{figure.ranks}": {
+            str(figure.size_bytes): {"bus_bw": f"{figure.threshold:.2f}"}
+        }
+        for figure in known
+    }
+    nic = CVS_NICS.get(job.nic_vendor, "ainic")
+    sizes = sorted({figure.size_bytes for figure in known})
+    content = {
+        "rccl": {
+            "mpi_params": {
+                "no_of_nodes": str(len(job.hosts)),
+                "no_of_local_ranks": str(job.gpus),
+                "mpi_dir": FILL_IN,
+                "mpi_oob_port": FILL_IN,
+            },
+            "env_source_script": FILL_IN,
+            "rccl_test_params": {
+                "rccl_collective": [f"{TESTS[figure.test]}_perf" for figure in known],
+                "rccl_tests_dir": FILL_IN,
+                "start_msg_size": str(sizes[0]),
+                "end_msg_size": str(sizes[-1]),
+                "step_function": "2",
+                "data_types": ["float"],
+            },
+            "cvs_params": {
+                "nic_model": nic,
+                "verify_bus_bw": "True",
+                "rccl_result_file": "/tmp/rccl_result_file.json",  # noqa: S108 (CVS's own default folder, on its head node)
+                "results": {nic: results},
+            },
+        }
+    }
+    return {"cvs/rccl_config.json": json.dumps(content, indent=4) + "\n"}
+
+
+def _gcm(job: JobFigures) -> dict[str, str]:
+    """Return a configuration of gcm's ``check-nccl`` for each group of servers and collective: a configuration has one threshold."""
+    result: dict[str, str] = {}
+    for figure in job.figures if job.vendor == "NVIDIA" else ():
+        if figure.test not in GCM_TESTS or figure.group not in GCM_GROUPS or figure.threshold is None:
+            continue
+        name, flavor = GCM_GROUPS[figure.group]
+        size = figure.size_bytes
+        result[f"gcm/{name}-{TESTS[figure.test]}.toml"] = (
+            f"# {figure.test} of {figure.group}, {written(size)}: predicted {figure.value:.1f} GB/s, "
+            f"band {figure.low:.1f} to {figure.high:.1f}.\n"
+            "[health_checks.check-nccl]\n"
+            f'flavor = "{flavor}"\n'
+            f'operations = ["{TESTS[figure.test]}"]\n'
+            f"gpus_per_node = {job.gpus}\n"
+            "# The prediction is of a run that uses NVLink inside servers.\n"
+            "nvlink = true\n"
+            f'nccl_topts = "-g 1 -b {size} -e {size}"\n'
+            f"critical_threshold = {figure.threshold:.2f}\n"
+        )
+    return result
+
+
+def _nvsentinel(job: JobFigures) -> dict[str, str]:
+    """Return the environment of NVSentinel's preflight containers. Its all-reduce has one threshold for a gang of any size."""
+    if job.vendor != "NVIDIA":
+        return {}
+    content: dict[str, Any] = {}
+    for container, hosts, size_name, unit in (
+        ("preflight-nccl-loopback", 1, "TEST_SIZE_MB", ""),
+        ("preflight-nccl-allreduce", len(job.hosts), "MESSAGE_SIZES", "M"),
+    ):
+        for figure in job.figures:
+            if (figure.test, len(figure.hosts)) == ("all-reduce", hosts) and figure.threshold is not None:
+                content[container] = [
+                    {"name": "BW_THRESHOLD_GBPS", "value": f"{figure.threshold:.2f}"},
+                    {"name": size_name, "value": f"{figure.size_bytes >> 20}{unit}"},
+                ]
+    if not content:
+        return {}
+    head = f"# Environment of NVSentinel's preflight containers, for gangs of {len(job.hosts)} servers. README.md says how to insert it.\n"
+    return {"nvsentinel/preflight-env.yaml": head + yaml.safe_dump(content, sort_keys=False)}
+
+
+def _l8k(job: JobFigures) -> dict[str, str]:
+    """Return the validation settings of l8k. It has one threshold for all pairs: that of the slowest kind of pair."""
+    known = [figure for figure in job.of(NICS) if figure.threshold is not None]
+    if job.vendor != "NVIDIA" or job.nic_vendor != "NVIDIA" or not known:
+        return {}
+    lowest = min(known, key=lambda figure: figure.low)
+    content = {
+        "validation": {
+            "checks": ["icmp", "rping", "ib_write_bw"],
+            "rdma": {"ibWriteSize": lowest.size_bytes, "ibWriteMinBandwidthGbps": lowest.threshold},
+        }
+    }
+    head = "# Part of l8k's cluster-config.yaml: put these keys into the file that `l8k discover` wrote.\n"
+    return {"l8k/validation.yaml": head + yaml.safe_dump(content, sort_keys=False)}
+
+
+_COLUMNS = ("job", "test", "servers", "ranks", "size_bytes", "unit", "predicted", "low", "high", "threshold")
+
+
+def _csv(figures: Sequence[Figure]) -> str:
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow((*_COLUMNS, "example", "basis", "beyond", "left_out"))
+    for figure in figures:
+        threshold = "" if figure.threshold is None else f"{figure.threshold:.2f}"
+        numbers = [f"{number:.2f}" for number in (figure.value, figure.low, figure.high)]
+        table.writerow(
+            (
+                *(figure.job, figure.test, figure.group, figure.ranks, figure.size_bytes, figure.unit),
+                *(*numbers, threshold, " ".join(figure.hosts), figure.method, figure.beyond, figure.left_out),
+            )
+        )
+    return out.getvalue()
+
+
+def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], names: Sequence[str]) -> str:
+    figures = [figure for job in jobs for figure in job.figures]
+    known = [figure for figure in figures if figure.threshold is not None]
+    left: dict[str, list[str]] = {}
+    for figure in figures:
+        if figure.left_out:
+            left.setdefault(figure.left_out, []).append(_named(figure))
+    lines = [
+        f"# Thresholds for acceptance tests of {network.name}",
+        "",
+        "Written by `railweave export acceptance`. A threshold is the lower end of the band of railweave's prediction.",
+        "The predictions assume the variables of the design's nccl.env: run the tests with them. `figures.csv` has every",
+        "prediction with its band, and the published results that the band is based on.",
+        "",
+        "## Thresholds",
+        "",
+        "| job | test | servers | size | predicted | threshold | beyond the published results |",
+        "|---|---|---|---|---|---|---|",
+        *(
+            f"| {figure.job} | {figure.test} | {figure.group} | {written(figure.size_bytes)} | {figure.value:.1f} {figure.unit} "
+            f"| {figure.threshold:.2f} | {figure.beyond} |"
+            for figure in known
+        ),
+        "",
+        "## Left out",
+        "",
+        *(f"- {'; '.join(which)}: {why}" for why, which in left.items()),
+        *(f"- {note}" for note in notes),
+        "- broadcast, gather, scatter, all-to-all with unequal parts: not predicted",
+        "",
+        "## Use",
+        "",
+    ]
+    for folder, text in _USE.items():
+        if given := [name for name in names if name.startswith(f"{folder}/")]:
+            lines += [f"### {', '.join(given)}", "", *text.strip().splitlines(), ""]
+            if folder == "gcm":
+                lines += [*_gcm_hosts(jobs, given), ""]
+        else:
+            lines += [f"### {folder}", "", f"No file: {_absent(folder, jobs)}.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _named(figure: Figure) -> str:
+    job = f"{figure.job}: " if figure.job else ""
+    return f"{job}{figure.test} of {figure.group}, {written(figure.size_bytes)}"
+
+
+def _absent(folder: str, jobs: Iterable[JobFigures]) -> str:
+    vendor = "AMD" if folder == "cvs" else "NVIDIA"
+    if not any(job.vendor == vendor for job in jobs):
+        return f"no server has GPUs of {vendor}"
+    if folder == "l8k" and not any(job.vendor == job.nic_vendor == vendor for job in jobs):
+        return "no server has NICs of NVIDIA"
+    return "no figure that it compares has a threshold; see above"
+
+
+def _gcm_hosts(jobs: Iterable[JobFigures], names: Sequence[str]) -> list[str]:
+    """Return the host lists for gcm's files: all servers, those of each stripe, and one server of each stripe."""
+    lines: list[str] = []
+    for job in (job for job in jobs if job.vendor == "NVIDIA"):
+        groups: dict[str, list[Sequence[str]]] = {
+            "server": [job.hosts],
+            "pair-in-stripe": [hosts for hosts in job.stripes.values() if len(hosts) > 1],
+            "pair-across": [[hosts[0] for hosts in job.stripes.values()]],
+        }
+        for start, lists in groups.items():
+            if own := [name for name in names if f"/{job.label}-{start}-" in name or f"/{start}-" in name]:
+                lines += [f"- {', '.join(own)}: `--hostlist {','.join(host_lists(hosts))}`" for hosts in lists]
+    return lines
+
+
+_USE = {
+    "cvs": """
+Fill in each `<changeme>` (Open MPI, the interface for it, a script that exports the variables of nccl.env, rccl-tests). Then
+`cvs run rccl_perf --cluster_file CLUSTER --config_file rccl_config.json`. CVS fails a test at 5 % below the expected value,
+so it accepts results down to 0.95 times the threshold. `pairwise_min_bw` is not set: CVS compares jobs of every number of
+servers with it.
+""",
+    "gcm": """
+`health_checks --config FILE check-nccl CLUSTER prolog --nccl-tdir FOLDER --hostlist HOSTS -x VARIABLE=VALUE ...`, with a `-x` for
+each variable of nccl.env. The check is critical (exit code 2) below the threshold. Each file is for these servers:
+""",
+    "nvsentinel": """
+Set these variables in the list `initContainers` of the preflight chart's values. Helm replaces lists, so change your own values:
+
+    yq '(.preflight.initContainers[] | .env) |= (. // [])' -i values.yaml
+    for container in preflight-nccl-loopback preflight-nccl-allreduce; do
+        CONTAINER=$container yq -i '(.preflight.initContainers[] | select(.name == strenv(CONTAINER)) | .env) |=
+            ((. + (load("preflight-env.yaml")[strenv(CONTAINER)] // [])) | group_by(.name) | map(.[-1]))' values.yaml
+    done
+
+The check reports to NVSentinel below the threshold. NVSentinel has one threshold for gangs of every size: where jobs have
+other sizes, predict them with `railweave sim --hosts`. DCGM's own checks are not changed.
+""",
+    "l8k": """
+Put the keys into the cluster-config.yaml that `l8k discover` wrote, or give them as
+`--rdma-ib-write-size` and `--rdma-ib-write-min-bandwidth-gbps` of `l8k validate`. l8k compares the peak of `ib_write_bw`, which is
+at least the average that was predicted. The threshold is that of the slowest kind of pair.
+""",
+}
+"""How each tool takes its file, by folder."""
