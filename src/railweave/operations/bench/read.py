@@ -11,6 +11,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.operations.bench.diagnostics import DIAGNOSTIC, Diagnostic, read_diagnostics
+from railweave.operations.bench.inspector import (
+    InspectorRecord,
+    is_inspector_json,
+    is_inspector_prometheus,
+    read_inspector_json,
+    read_inspector_prometheus,
+)
 from railweave.operations.bench.lines import Line, Note, Notes, count, fields, lines_of, measured, sources_of
 from railweave.operations.bench.mllog import MARK, Training, read_mllog
 from railweave.operations.bench.nccl_log_text import MESSAGE, VERSION, read_nccl_log
@@ -192,13 +200,16 @@ class ParsedText:
     trainings: tuple[Training, ...] = ()
     table: Table | None = None
     tools: tuple[ToolRun, ...] = ()
+    inspector: tuple[InspectorRecord, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     notes: tuple[Note, ...] = ()
     tableless: int = 0
 
     @property
     def empty(self) -> bool:
         """True if the text holds no results."""
-        return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table or self.tools)
+        results = self.perftests, self.nccl_tests, self.log, self.trainings, self.table, self.tools
+        return not any((*results, self.inspector, self.diagnostics))
 
 
 def read(text: str, file: str, *, gbits: bool | None = None, operation: str = "") -> ParsedText:
@@ -215,6 +226,8 @@ def read(text: str, file: str, *, gbits: bool | None = None, operation: str = ""
         text = _joined(lines)
     begin = text.lstrip()[:1]
     reading = _json(text, lines, notes, gbits) if begin in {"{", "["} and "NCCL INFO" not in text else None
+    if reading is None and is_inspector_prometheus(text):
+        reading = ParsedText(file, inspector=tuple(read_inspector_prometheus(text, notes)))
     form_is_known = reading is not None
     if reading is None:
         reading = _comma_separated(lines, notes) or _text(lines, notes, operation)
@@ -243,6 +256,8 @@ _REPORTER = re.compile(r'"(?:busBw|busbw|algBw)"\s*:')
 
 
 def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) -> ParsedText | None:
+    if is_inspector_json(text):
+        return ParsedText(notes.file, inspector=tuple(read_inspector_json(text, notes)))
     if "numCycle" in text or _REPORTER.search(text[:4000]):
         return ParsedText(notes.file, nccl_tests=tuple(read_reporter_json(text, lines, notes)))
     if "test_info" in text or "MsgSize" in text:
@@ -272,6 +287,7 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
     tests: list[Line] = []
     perftests: list[Line] = []
     tools: dict[str, list[Line]] = {}
+    diagnostics: list[Line] = []
     before: list[Line] = []  # of no test yet
     now = before
     last_error = dict[str, bool]()  # of each process: PyTorch prints NCCL's last warning in the line after these words
@@ -283,6 +299,8 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
         last_error[line.source] = text.endswith("Last error:")
         if MARK in text:
             training.append(line)
+        elif "NCCL DIAG" in text and DIAGNOSTIC.search(text):
+            diagnostics.append(line)
         elif MESSAGE.search(text) or VERSION.match(text):
             logs.append(line)
         else:
@@ -317,6 +335,7 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
         log=read_nccl_log(logs, notes),
         trainings=tuple(read_mllog(training, notes)),
         tools=tuple(run for tool, part in tools.items() for run in read_tool(tool, part, notes)),
+        diagnostics=tuple(read_diagnostics(diagnostics, notes)),
     )
 
 

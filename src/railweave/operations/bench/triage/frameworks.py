@@ -24,6 +24,7 @@ from railweave.reading import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from railweave.operations.bench.inspector import InspectorRecord
     from railweave.operations.bench.lines import Line
     from railweave.operations.bench.triage.wire import Case
 
@@ -127,16 +128,19 @@ _STUCK = re.compile(r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\].{0,60}?(?:wat
 _DUMP_RANK = re.compile(r"([0-9]{1,9})(?:\.\w{1,8})?$")
 
 
-def reports_of(text: str, lines: Sequence[Line], file: str) -> Reports:
-    """Return the reports about the progress of ranks in a text. Never raises an error."""
+def reports_of(text: str, lines: Sequence[Line], file: str, records: Sequence[InspectorRecord] = ()) -> Reports:
+    """Return the reports about the progress of ranks in a text. Never raises an error.
+
+    ``records`` are the Inspector's records in the text.
+    """
     reports = Reports()
     begin = text.lstrip()[:1]
     if begin == "{" and ('"pg_status"' in text or '"entries"' in text):
         _dump(text, file, reports)
     elif begin == "{" and '"missing_ranks_count"' in text:
         _ras_json(text, file, reports)
-    elif begin == "{" and '"coll_sn"' in text:
-        _inspector(lines, file, reports)
+    elif records:
+        _inspector(records, file, reports)
     else:
         _lines(lines, file, reports)
         if "Communicators..." in text or "Job summary" in text or reports.absent:
@@ -284,21 +288,20 @@ def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: 
             return
 
 
-def _inspector(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the output of NCCL's Inspector, one record per line, and add the last operation of each rank to ``reports``."""
+def _inspector(records: Sequence[InspectorRecord], file: str, reports: Reports) -> None:
+    """Store the last collective of each rank from the Inspector's records."""
     last: dict[tuple[str, int], tuple[int, int]] = {}
-    for line in lines:
-        record = _parsed(line.text) if line.text.startswith("{") else {}
-        header, performance, metadata = (_object(record.get(name)) for name in ("header", "coll_perf", "metadata"))
-        rank, sequence = count(header.get("rank")), count(performance.get("coll_sn"))
-        if rank is None or sequence is None:
+    for record in records:
+        if record.rank is None:
             continue
-        group = str(header.get("id", ""))
         reports.known = True
-        if host := words(metadata.get("hostname")):
-            reports.hosts[rank] = host
-        if sequence >= last.get((group, rank), (-1, 0))[0]:
-            last[group, rank] = sequence, line.number
+        if record.host:
+            reports.hosts[record.rank] = record.host
+        if record.number is None or record.peer is not None:
+            continue
+        group = record.communicator
+        if record.number >= last.get((group, record.rank), (-1, 0))[0]:
+            last[group, record.rank] = record.number, record.line
     for (group, rank), (sequence, line_number) in last.items():
         reports.progress.append(Progress(file, line_number, group, rank, None, sequence))
 

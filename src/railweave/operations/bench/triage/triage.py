@@ -590,7 +590,8 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
     jobs = jobs_of([reading.log for reading in readings])
     lines_of_texts = [tuple(lines_of(text)) for text, _ in texts]
     reports = [
-        frameworks.reports_of(text, lines, file) for (text, file), lines in zip(texts, lines_of_texts, strict=True)
+        frameworks.reports_of(text, lines, file, reading.inspector)
+        for (text, file), lines, reading in zip(texts, lines_of_texts, readings, strict=True)
     ]
     whole = frameworks.Reports()
     for report in reports:

@@ -1,0 +1,362 @@
+"""Records of NCCL Inspector: one operation of one rank per record, as JSON lines or in Prometheus' text form.
+
+Sources: NVIDIA/nccl 2.30.7, ``plugins/profiler/inspector`` (``inspector_json.cc``, ``inspector_prom.cc``, ``inspector.cc``). RCCL builds
+the same plugin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.operations.bench.lines import count, measured, words
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.operations.bench.lines import Notes
+
+TOOL = "nccl-inspector"
+VERSIONS = ("v4.0",)
+"""The values of ``inspector_output_format_version`` whose fields are known."""
+_VERBOSE = {"event_trace_sn", "event_trace_ts"}
+KNOWN = {
+    "": {"header", "metadata", "coll_perf", "p2p_perf"},
+    "header": {"id", "comm_name", "rank", "n_ranks", "nnodes"},
+    "metadata": {
+        *("inspector_output_format_version", "git_rev", "rec_mechanism", "dump_timestamp_us", "hostname", "pid"),
+    },
+    "coll_perf": {
+        *("coll", "coll_sn", "coll_msg_size_bytes", "coll_exec_time_us", "coll_timing_source"),
+        *("coll_algobw_gbs", "coll_busbw_gbs", *_VERBOSE),
+    },
+    "p2p_perf": {
+        *("p2p", "p2p_sn", "p2p_peer", "p2p_msg_size_bytes", "p2p_exec_time_us", "p2p_timing_source"),
+        *("p2p_algobw_gbs", "p2p_busbw_gbs", *_VERBOSE),
+    },
+}
+"""The fields of a record that this reader knows, by the object that has them."""
+NAMES = {
+    "AllReduce": "all-reduce",
+    "AllGather": "all-gather",
+    "ReduceScatter": "reduce-scatter",
+    "Broadcast": "broadcast",
+    "Reduce": "reduce",
+    "AlltoAll": "all-to-all",
+    "AllToAll": "all-to-all",
+    "SendRecv": "send-recv",
+    "Send": "send",
+    "Recv": "receive",
+}
+"""The names of operations in railweave, by the Inspector's."""
+OF_A_RANK = {"all-gather", "reduce-scatter"}
+"""The collectives whose size is that of one rank's part in the Inspector. nccl-tests and railweave give the size of all parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorRecord:
+    """An operation of a rank; in Prometheus' form, the mean over the operations of a GPU.
+
+    - ``communicator``: the hash of the communicator in JSON; in Prometheus' form, its name.
+    - ``rank``, ``pid``: the rank in the communicator and its process; None in Prometheus' form.
+    - ``gpu``: the CUDA device of Prometheus' form (``GPU3``: 3); None in JSON.
+    - ``operation``: as in ``railweave sim``, or the Inspector's word if the operation has no name there.
+    - ``number``: the number of the operation in its communicator, or None. ``peer``: the other rank of a send or receive.
+    - ``size_bytes``: the size as nccl-tests prints it; None in Prometheus' form, which has a range: ``size_range``.
+    - ``source``: where the time comes from: ``kernel_gpu`` (the GPU's clock), ``kernel_cpu`` or ``collective_cpu``.
+    - ``busbw``: the bus bandwidth in 10^9 byte/s; None if the Inspector does not compute it for the operation.
+    """
+
+    file: str
+    line: int
+    communicator: str
+    name: str
+    ranks: int
+    nodes: int
+    host: str
+    rank: int | None
+    pid: int | None
+    gpu: int | None
+    operation: str
+    number: int | None
+    peer: int | None
+    size_bytes: int | None
+    size_range: str
+    time_us: float | None
+    source: str
+    busbw: float | None
+
+
+_IS_JSON = re.compile(r'\s*\{\s*"header"\s*:.{0,2000}?"(?:coll_perf|p2p_perf)"\s*:', re.DOTALL)
+_SAMPLE = re.compile(r"^(nccl_\w{1,80})\{([^}]{0,4000})\} (\S{1,40})(?: \d{1,19})?\s*$")
+_LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,300})"')
+_METRICS = {
+    "nccl_bus_bandwidth_gbs": "busbw",
+    "nccl_p2p_bus_bandwidth_gbs": "busbw",
+    "nccl_collective_exec_time_microseconds": "time_us",
+    "nccl_p2p_exec_time_microseconds": "time_us",
+}
+_LABELS = {
+    *("version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes", "nranks"),
+    *("collective", "p2p_operation", "message_size", "algo_proto"),
+}
+
+
+def is_inspector_json(text: str) -> bool:
+    """Return whether a text is the Inspector's JSON lines."""
+    return _IS_JSON.match(text) is not None
+
+
+def is_inspector_prometheus(text: str) -> bool:
+    """Return whether a text begins with metrics of the Inspector."""
+    lines = [line for line in text[:20_000].splitlines() if line.strip() and not line.startswith("#")]
+    return bool(lines) and any(lines[0].startswith(f"{metric}{{") for metric in _METRICS)
+
+
+def read_inspector_json(text: str, notes: Notes) -> list[InspectorRecord]:
+    """Return the records of JSON lines. Lines, fields and versions that are not known are noted. Never raises an error."""
+    records: list[InspectorRecord] = []
+    unknown: dict[str, tuple[int, int]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            given = _object(parse_json(line))
+        except ValueError:
+            given = {}
+        record = _record(given, notes.file, number)
+        if record is None:
+            notes.add(number, "not understood", line)
+            continue
+        records.append(record)
+        version = words(_object(given.get("metadata")).get("inspector_output_format_version"))
+        strange = [*_strange(given), *([f"format version {version}"] if version not in {"", *VERSIONS} else [])]
+        for what in strange:
+            first, often = unknown.get(what, (number, 0))
+            unknown[what] = first, often + 1
+    for what, (first, often) in unknown.items():
+        notes.add(first, f"{what} is not known ({often} records); fields with known names were read")
+    return records
+
+
+def _strange(given: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"field {name}" for name in given if name not in KNOWN[""])
+    for part, known in KNOWN.items():
+        yield from (f"field {part}.{name}" for name in _object(given.get(part)) if part and name not in known)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _named(name: str) -> str:
+    """Return the name of a communicator; empty if the program gave none, which the Inspector writes as ``unknown``."""
+    return "" if name == "unknown" else name
+
+
+def _record(given: Mapping[str, Any], file: str, line: int) -> InspectorRecord | None:
+    header, metadata = _object(given.get("header")), _object(given.get("metadata"))
+    kind = "coll" if "coll_perf" in given else "p2p"
+    performance = _object(given.get(f"{kind}_perf"))
+    rank, ranks = count(header.get("rank")), count(header.get("n_ranks"))
+    if rank is None or not performance:
+        return None
+    word = words(performance.get(kind))
+    operation = NAMES.get(word, word)
+    size = count(performance.get(f"{kind}_msg_size_bytes"))
+    if size is not None and ranks and operation in OF_A_RANK:
+        size *= ranks
+
+    def number(name: str) -> float | None:
+        value = performance.get(f"{kind}_{name}")
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+    return InspectorRecord(
+        file,
+        line,
+        words(header.get("id")),
+        _named(words(header.get("comm_name"))),
+        ranks or 0,
+        count(header.get("nnodes")) or 0,
+        words(metadata.get("hostname")),
+        rank,
+        count(metadata.get("pid")),
+        None,
+        operation,
+        count(performance.get(f"{kind}_sn")),
+        count(performance.get("p2p_peer")),
+        size,
+        "",
+        number("exec_time_us"),
+        words(performance.get(f"{kind}_timing_source")),
+        number("busbw_gbs") or None,  # 0: the Inspector has no formula for the operation (inspectorComputeOpBw)
+    )
+
+
+def read_inspector_prometheus(text: str, notes: Notes) -> list[InspectorRecord]:
+    """Return the records of Prometheus' text form. Lines, metrics and labels that are not known are noted. Never raises an error."""
+    values: dict[tuple[tuple[str, str], ...], dict[str, tuple[float | None, int]]] = {}
+    strange: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _SAMPLE.match(line)
+        if match is None or match[1] not in _METRICS:
+            notes.add(number, "not understood", line)
+            continue
+        labels = dict(_LABEL.findall(match[2]))
+        for name in labels.keys() - _LABELS:
+            strange.setdefault(f"label {name}", number)
+        value = measured(match[3], match[1], number, notes)
+        values.setdefault(tuple(sorted(labels.items())), {})[_METRICS[match[1]]] = value, number
+    for what, number in strange.items():
+        notes.add(number, f"{what} is not known; labels with known names were read")
+    return [_sample(dict(labels), given, notes.file) for labels, given in values.items()]
+
+
+def _sample(labels: Mapping[str, str], given: Mapping[str, tuple[float | None, int]], file: str) -> InspectorRecord:
+    word = labels.get("collective", labels.get("p2p_operation", ""))
+    gpu = re.fullmatch(r"GPU(\d{1,4})", labels.get("gpu", ""))
+    name = labels.get("comm_name", "")
+    return InspectorRecord(
+        file,
+        min(line for _, line in given.values()),
+        name,
+        _named(name),
+        count(labels.get("nranks")) or 0,
+        count(labels.get("n_nodes")) or 0,
+        labels.get("node", ""),
+        None,
+        None,
+        int(gpu[1]) if gpu else None,
+        NAMES.get(word, word),
+        None,
+        None,
+        None,
+        labels.get("message_size", ""),
+        given.get("time_us", (None, 0))[0],
+        "",
+        given.get("busbw", (None, 0))[0] or None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The operations of a communicator with the same name and size.
+
+    - ``operations``: their number. ``seen``: the ranks whose records were read, at most.
+    - ``time_us``: the median of the operations' times. The time of an operation is the shortest of its ranks: the others' times
+      include that they waited for the last rank.
+    - ``busbw``: the bus bandwidth in that time, or None. ``line``: the line of a record.
+    """
+
+    operation: str
+    size_bytes: int | None
+    size_range: str
+    peer: int | None
+    operations: int
+    seen: int
+    time_us: float | None
+    busbw: float | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Communicator:
+    """The records of a communicator.
+
+    - ``hosts``: the servers in the order of ranks; empty if records of some servers are missing.
+    - ``places``: for each server the ranks or processes that were seen: (host, rank, pid, GPU).
+    """
+
+    id: str
+    name: str
+    ranks: int
+    nodes: int
+    hosts: tuple[str, ...]
+    places: tuple[tuple[str, int | None, int | None, int | None], ...]
+    measured: tuple[Measured, ...]
+    file: str
+    line: int
+
+    @property
+    def title(self) -> str:
+        """A phrase that names the communicator, by its name or else its hash."""
+        return f"communicator {self.name or self.id or 'without a name'} of {self.ranks} ranks"
+
+
+def communicators(records: Iterable[InspectorRecord]) -> list[Communicator]:
+    """Return the communicators in records of all files of a job."""
+    groups: dict[tuple[str, int, int], list[InspectorRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.communicator, record.ranks, record.nodes].append(record)
+    return [_communicator(*key, group) for key, group in groups.items()]
+
+
+def _communicator(identity: str, ranks: int, nodes: int, records: Sequence[InspectorRecord]) -> Communicator:
+    ordered = sorted(records, key=lambda record: record.rank if record.rank is not None else 0)
+    hosts = tuple(dict.fromkeys(record.host for record in ordered if record.host))
+    places = tuple(dict.fromkeys((record.host, record.rank, record.pid, record.gpu) for record in ordered))
+    kinds: dict[tuple[str, int | None, str, int | None], list[InspectorRecord]] = defaultdict(list)
+    for record in records:
+        kinds[record.operation, record.size_bytes, record.size_range, record.peer].append(record)
+    return Communicator(
+        identity,
+        next((record.name for record in records if record.name), ""),
+        ranks,
+        nodes,
+        hosts if len(hosts) == nodes else (),
+        places,
+        tuple(_measured(*kind, group) for kind, group in kinds.items()),
+        records[0].file,
+        records[0].line,
+    )
+
+
+def _measured(
+    operation: str, size: int | None, size_range: str, peer: int | None, records: Sequence[InspectorRecord]
+) -> Measured:
+    by_number: dict[int | None, list[InspectorRecord]] = defaultdict(list)
+    for record in records:
+        by_number[record.number].append(record)
+    times = [
+        min(times) for group in by_number.values() if (times := [record.time_us for record in group if record.time_us])
+    ]
+    rates = [
+        max(rates) for group in by_number.values() if (rates := [record.busbw for record in group if record.busbw])
+    ]
+    return Measured(
+        operation,
+        size,
+        size_range,
+        peer,
+        len(by_number),
+        max(len({(record.host, record.rank, record.gpu) for record in group}) for group in by_number.values()),
+        median(times) if times else None,
+        median(rates) if rates else None,
+        records[0].line,
+    )
+
+
+def gpus_of_processes(found: Iterable[Communicator], gpus: Mapping[str, int]) -> dict[tuple[str, int], int]:
+    """Return the index of the GPU of each process, by (host in lowercase, pid).
+
+    It is the position of the process among the ranks of its server, in a communicator that has a rank for each GPU of
+    the server. ``gpus`` has the number of GPUs of each server, by its name in lowercase. Processes for which there is
+    no such communicator are left out.
+    """
+    known: dict[tuple[str, int], int] = {}
+    for communicator in sorted(found, key=lambda communicator: -communicator.ranks):
+        by_host: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for host, rank, pid, _ in communicator.places:
+            if rank is not None and pid is not None:
+                by_host[host.lower().partition(".")[0]].append((rank, pid))
+        for host, ranks in by_host.items():
+            if len(ranks) == gpus.get(host):
+                for place, (_, pid) in enumerate(sorted(ranks)):
+                    known.setdefault((host, pid), place)
+    return known
