@@ -251,7 +251,7 @@ class Measured:
     - ``operations``: their number. ``seen``: the ranks whose records were read, at most.
     - ``time_us``: the median of the operations' times. The time of an operation is the shortest of its ranks: the others' times
       include that they waited for the last rank.
-    - ``busbw``: the bus bandwidth in that time, or None. ``line``: the line of a record.
+    - ``busbw``: the bus bandwidth in that time, or None. ``file``, ``line``: the place of a record.
     """
 
     operation: str
@@ -262,6 +262,7 @@ class Measured:
     seen: int
     time_us: float | None
     busbw: float | None
+    file: str
     line: int
 
 
@@ -270,7 +271,7 @@ class Communicator:
     """The records of a communicator.
 
     - ``hosts``: the servers in the order of ranks; empty if records of some servers are missing.
-    - ``places``: for each server the ranks or processes that were seen: (host, rank, pid, GPU).
+    - ``places``: the ranks that were seen: (host, rank, pid, GPU). ``files``: the files with records.
     """
 
     id: str
@@ -280,7 +281,7 @@ class Communicator:
     hosts: tuple[str, ...]
     places: tuple[tuple[str, int | None, int | None, int | None], ...]
     measured: tuple[Measured, ...]
-    file: str
+    files: tuple[str, ...]
     line: int
 
     @property
@@ -312,7 +313,7 @@ def _communicator(identity: str, ranks: int, nodes: int, records: Sequence[Inspe
         hosts if len(hosts) == nodes else (),
         places,
         tuple(_measured(*kind, group) for kind, group in kinds.items()),
-        records[0].file,
+        tuple(dict.fromkeys(record.file for record in records)),
         records[0].line,
     )
 
@@ -338,6 +339,7 @@ def _measured(
         max(len({(record.host, record.rank, record.gpu) for record in group}) for group in by_number.values()),
         median(times) if times else None,
         median(rates) if rates else None,
+        records[0].file,
         records[0].line,
     )
 

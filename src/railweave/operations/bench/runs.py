@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.model.catalog import in_force
+from railweave.operations.bench.gpu_nics import described, gpu_nics, nics_of
+from railweave.operations.bench.inspector import TOOL, communicators
 from railweave.operations.bench.nccl_tests import operation_named
 from railweave.operations.bench.read import read
 from railweave.operations.bench.triage.frameworks import dump_text
@@ -28,9 +30,11 @@ from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, Par
 from railweave.prediction.collectives.tuning import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.model.network.model import Network
+    from railweave.operations.bench.gpu_nics import GpuNics
+    from railweave.operations.bench.inspector import Communicator, InspectorRecord
     from railweave.operations.bench.mllog import Training
     from railweave.operations.bench.nccl_log import NcclLog
     from railweave.operations.bench.nccl_tests import NcclTests, PlaceTimes
@@ -126,6 +130,65 @@ def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment |
         )
         runs.append(log)
     return runs
+
+
+def inspector_runs(
+    records: Iterable[InspectorRecord],
+    kept: str,
+    environment: Environment | None = None,
+    design: GpuNics | None = None,
+    notes: Sequence[str] = (),
+) -> list[Run]:
+    """Return a run for each communicator in the Inspector's records of all files of a job.
+
+    - ``kept``, ``environment``: as in ``runs_of``. ``notes``: the notes of the files.
+    - ``design``: the NICs of the design; None without one. With it, a run has the rails, planes, NICs and links as facts.
+    """
+    given = list(records)
+    found = communicators(given)
+    nics = nics_of(found, design) if design is not None else [()] * len(found)
+    return [
+        _communicator(communicator, described(of_gpus), kept, environment or Environment(), notes)
+        for communicator, of_gpus in zip(found, nics, strict=True)
+    ]
+
+
+def _communicator(
+    communicator: Communicator,
+    facts: tuple[tuple[str, str], ...],
+    kept: str,
+    environment: Environment,
+    notes: Sequence[str],
+) -> Run:
+    rails = dict(facts).get("rails", "")
+    whose = {"communicator": communicator.name or communicator.id, "rail": rails if rails.isdigit() else ""}
+    samples: list[Sample] = []
+    for row in communicator.measured:
+        texts = whose | {"size": row.size_range, "peer": "" if row.peer is None else str(row.peer)}
+        labels = tuple((name, text) for name, text in texts.items() if text)
+        for quantity, value in (("time_us", row.time_us), ("busbw_gbytes_per_s", row.busbw)):
+            if value is not None:
+                samples.append(Sample(row.operation, row.size_bytes, "", quantity, value, row.line, labels))
+    settings = {"communicator": communicator.id, "name": communicator.name, "nodes": str(communicator.nodes or "")}
+    seen = max((row.seen for row in communicator.measured), default=0)
+    settings["ranks with records"] = str(seen)
+    content = repr((communicator, samples)).encode()
+    return Run(
+        tool=TOOL,
+        title=communicator.title,
+        file=communicator.files[0],
+        file_digest=hashlib.sha256(content).hexdigest(),
+        line=communicator.line,
+        began="",
+        kept=kept,
+        hosts=communicator.hosts,
+        ranks=communicator.ranks or None,
+        settings=tuple((name, text) for name, text in settings.items() if text),
+        facts=facts,
+        notes=tuple(notes),
+        environment=environment,
+        samples=tuple(samples),
+    )
 
 
 def _failures(log: NcclLog) -> Iterator[str]:
@@ -510,6 +573,13 @@ def import_files(
         runs += runs_of(output, hashlib.sha256(text.encode(errors="replace")).hexdigest(), kept, environment)
         if network is not None and output.log is not None and (rows := _beside(output.log, network)):
             beside[path] = rows
+    runs += inspector_runs(
+        (record for output in outputs for record in output.inspector),
+        kept,
+        environment,
+        None if network is None else gpu_nics(network),
+        [str(note) for output in outputs if output.inspector for note in output.notes],
+    )
     with opened(store, make=True) as opened_store:
         new = opened_store.add(runs)
     return ImportResult(tuple(outputs), tuple(new), len(runs) - len(new), beside)
@@ -522,6 +592,7 @@ def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> 
     """
     named = operation_named(operation)
     runs: list[Run] = []
+    records: list[InspectorRecord] = []
     notes: list[str] = []
     for file, of_folder in output_files(files):
         output = read(output_text(file), str(file), operation=named)
@@ -531,7 +602,8 @@ def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> 
                 [Problem(FileLine(str(file)), output.notes[0].what if output.notes else "the file is empty")]
             )
         runs += runs_of(output, "", "")
-    return runs, notes
+        records += output.inspector
+    return [*runs, *inspector_runs(records, "")], notes
 
 
 STANDARD_INPUT = "-"

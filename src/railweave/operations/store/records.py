@@ -16,6 +16,10 @@ GPUS = "GPUs"
 """The name of the fact with the models of a run's GPUs, as the output prints them, separated by commas."""
 
 
+COLLECTIVE_TOOLS = ("nccl-tests", "rccl-tests", "nccl-inspector")
+"""The tools whose runs are collectives with a size, on known ranks and servers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The environment of a run. An unknown value is empty.
@@ -82,8 +86,7 @@ class Prediction:
 class Run:
     """One run of a benchmark, as it is stored.
 
-    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``, or the name of a tool in
-      ``operations.bench.tools.TOOLS``, such as ``osu``.
+    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log``, ``nccl-inspector``, another benchmark or ``table``.
     - ``title``: a one-line description.
     - ``file``, ``file_digest``, ``line``: the file that the run was read from, the SHA-256 of its text, and the line
       where the run begins.

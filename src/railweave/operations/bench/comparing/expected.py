@@ -20,6 +20,7 @@ from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.predicting import gpu_notes, predictions
 from railweave.operations.bench.comparing.rows import BUS, QUANTITY
 from railweave.operations.bench.planning.making import LARGE_ERROR, OTHER_ERROR, write_bandwidth_gbps
+from railweave.operations.store.records import COLLECTIVE_TOOLS
 from railweave.pages.table import Column, Table, formatted
 from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.program import written
@@ -197,7 +198,7 @@ def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[s
 def _numbers(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
     for failure in run.failures:
         yield CheckedNumber(run.title, None, "", None, None, None, "wrong", (f"The run failed: {failure}.",))
-    if run.tool in {"nccl-tests", "rccl-tests"}:
+    if run.tool in COLLECTIVE_TOOLS:
         yield from _collective(run, assumed)
     elif run.tool == "perftest":
         yield from _pair(run, assumed)
@@ -270,7 +271,8 @@ def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tu
         return f"Messages of {written(size)} measure latency: run up to {written(1 << 30)}.", hosts
     if not run.ranks:
         return "The number of GPUs is not in the output.", hosts
-    servers = hosts or max(1, -(-run.ranks // assumed.gpus))
+    nodes = dict(run.settings).get("nodes", "")
+    servers = hosts or (int(nodes) if nodes.isdigit() else 0) or max(1, -(-run.ranks // assumed.gpus))
     if run.ranks == 1:
         return "A single GPU sends nothing.", servers
     if run.ranks > servers * assumed.gpus:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.operations.bench.comparing.rows import Key, key_of, where
-from railweave.operations.store.records import GPUS, Prediction, Run, Sample
+from railweave.operations.store.records import COLLECTIVE_TOOLS, GPUS, Prediction, Run, Sample
 from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS
 from railweave.prediction.simulation.question import answer, questions
@@ -96,11 +96,8 @@ def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bo
 
 
 def _stranger(run: Run, network: Network) -> str:
-    """Return the reason why a run of nccl-tests or rccl-tests cannot be predicted on this network: the network lacks its servers.
-
-    Return "" if the network has all of these servers, if the run has predictions or no samples, and for a run of any other tool.
-    """
-    if run.tool not in {"nccl-tests", "rccl-tests"} or run.predictions or not run.samples:
+    """Return the reason why a run of a test is not on the servers of this network; empty if it is, or if the run is of another tool."""
+    if run.tool not in COLLECTIVE_TOOLS or run.predictions or not run.samples:
         return ""
     if not run.hosts:
         return "its output names no servers, so it cannot be compared with a design"
@@ -124,7 +121,7 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
     if run.tool == "table":
         options = _of_table(dict(sample.labels), network)
         return (sample.operation, size, tuple(options.items())) if options else None
-    if run.tool not in {"nccl-tests", "rccl-tests"} or sample.size_bytes is None:
+    if run.tool not in COLLECTIVE_TOOLS or sample.size_bytes is None:
         return None
     names = {server.name.lower(): server.name for server in network.servers}
     hosts = [names.get(host.lower().partition(".")[0]) for host in run.hosts]

@@ -20,6 +20,7 @@ from railweave.operations.bench.comparing.predicting import gpu_notes, predictio
 from railweave.operations.bench.comparing.regressions import host_memory_notes, regressions
 from railweave.operations.bench.comparing.rows import REMARKS, TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 from railweave.operations.bench.lines import address
+from railweave.operations.store.records import COLLECTIVE_TOOLS
 from railweave.pages.table import NOTHING, Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -458,7 +459,7 @@ def _leaves_of_collectives(runs: Sequence[Run], network: Network) -> dict[str, d
     settings: dict[str, dict[str, str]] = {}
     for run in runs:
         named = [leaves.get(host.lower().partition(".")[0]) for host in run.hosts]
-        if run.tool in {"nccl-tests", "rccl-tests"} and named and all(named):
+        if run.tool in COLLECTIVE_TOOLS and named and all(named):
             crossed = dict.fromkeys(leaf for several in named for leaf in several or ())
             settings[run.id] = {"leaves": " ".join(crossed)}
     return settings

@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from railweave.json_values import JsonObject
+from railweave.operations.store.records import COLLECTIVE_TOOLS
 from railweave.pages.table import EMPTY, Cell, Column, Table, formatted
 from railweave.prediction.collectives.program import written
 
@@ -86,7 +87,7 @@ def _collective(run: Run, settings: Mapping[str, str]) -> Pair | None:
     Return None if the servers are unknown, or if the run used only one GPU.
     """
     hosts = tuple(dict.fromkeys(run.hosts))
-    if run.tool not in {"nccl-tests", "rccl-tests"} or not hosts or run.ranks == 1:
+    if run.tool not in COLLECTIVE_TOOLS or not hosts or run.ranks == 1:
         return None
     rates = [
         sample for sample in run.samples if sample.quantity == BUS and sample.size_bytes and isfinite(sample.value)

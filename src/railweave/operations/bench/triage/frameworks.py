@@ -13,13 +13,13 @@ import json
 import pickle  # nosec: only values without classes are loaded
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.counting import counted
 from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.lines import count, words
-from railweave.reading import parse_json
+from railweave.operations.bench.triage.ras import read_ras, read_ras_json
+from railweave.operations.bench.triage.reports import Absent, Progress, Reports, Waiting, json_object, parsed_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,78 +27,6 @@ if TYPE_CHECKING:
     from railweave.operations.bench.inspector import InspectorRecord
     from railweave.operations.bench.lines import Line
     from railweave.operations.bench.triage.wire import Case
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """An operation of a process group that did not complete on a rank: its number in the group, its name, its sizes and the time waited."""
-
-    file: str
-    line: int
-    group: str
-    rank: int
-    sequence: int
-    operation: str
-    sizes: str = ""
-    waited_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a rank in a process group: the numbers of the operations that it enqueued and completed last.
-
-    None means that a number is unknown.
-    """
-
-    file: str
-    line: int
-    group: str
-    rank: int
-    enqueued: int | None
-    completed: int | None
-    failed: int | None = None
-    """The number of the operation at which the watchdog reported a timeout."""
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """A rank or process that, according to a report, has ended or is behind the other ranks. If ``behind`` is False, it is ahead of them.
-
-    ``text`` is the text of the report. ``host`` may be empty, and ``rank`` is None if it is unknown.
-    """
-
-    file: str
-    line: int
-    rank: int | None
-    host: str
-    text: str
-    behind: bool = True
-
-
-@dataclass
-class Reports:
-    """The reports about the progress of ranks, from one or more texts.
-
-    ``hosts`` has the host of each rank. ``members`` has the ranks of each process group.
-    """
-
-    waiting: list[Waiting] = field(default_factory=list[Waiting])
-    progress: list[Progress] = field(default_factory=list[Progress])
-    absent: list[Absent] = field(default_factory=list[Absent])
-    hosts: dict[int, str] = field(default_factory=dict[int, str])
-    members: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
-    known: bool = False
-    """True if this module recognizes the format of the text, even if the text reports no fault."""
-
-    def join(self, other: Reports) -> None:
-        """Add the reports of another text, ``other``, to these reports."""
-        self.waiting += other.waiting
-        self.progress += other.progress
-        self.absent += other.absent
-        self.hosts = other.hosts | self.hosts
-        for group, ranks in other.members.items():
-            self.members.setdefault(group, set()).update(ranks)
-        self.known |= other.known
 
 
 _N = r"([0-9]{1,9})"
@@ -138,13 +66,13 @@ def reports_of(text: str, lines: Sequence[Line], file: str, records: Sequence[In
     if begin == "{" and ('"pg_status"' in text or '"entries"' in text):
         _dump(text, file, reports)
     elif begin == "{" and '"missing_ranks_count"' in text:
-        _ras_json(text, file, reports)
+        read_ras_json(text, file, reports)
     elif records:
         _inspector(records, file, reports)
     else:
         _lines(lines, file, reports)
-        if "Communicators..." in text or "Job summary" in text or reports.absent:
-            _ras(lines, file, reports)
+        if "Communicators..." in text or "Job summary" in text or "] PEER_" in text or reports.absent:
+            read_ras(lines, file, reports)
         for line in lines:
             if line.rank is not None and line.host:
                 reports.hosts.setdefault(line.rank, line.host)
@@ -224,21 +152,9 @@ def _rank(line: Line, match: re.Match[str]) -> int:
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 
 
-def _object(value: object) -> dict[str, Any]:
-    """Return a JSON object, or an empty one for any other value."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        return _object(parse_json(text))
-    except ValueError:
-        return {}
-
-
 def _dump(text: str, file: str, reports: Reports) -> None:
-    """Read a JSON dump of the flight recorder into ``reports``. The rank is in the dump, or at the end of the file's name."""
-    dump = _parsed(text)
+    """Read a dump of the flight recorder, as JSON. Its rank is in the dump, or at the end of the file's name."""
+    dump = parsed_object(text)
     named = _DUMP_RANK.search(file)
     rank = count(dump.get("rank"))
     rank = int(named[1]) if rank is None and named else rank
@@ -248,12 +164,12 @@ def _dump(text: str, file: str, reports: Reports) -> None:
     host = words(dump.get("hostname") or dump.get("host_name"))
     if host:
         reports.hosts[rank] = host
-    for name, group in _object(dump.get("pg_config")).items():
-        members = {int(number) for number in re.findall(r"\d{1,9}", str(_object(group).get("ranks", "")))}
+    for name, group in json_object(dump.get("pg_config")).items():
+        members = {int(number) for number in re.findall(r"\d{1,9}", str(json_object(group).get("ranks", "")))}
         reports.members.setdefault(str(name), set()).update(members)
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     listed = dump.get("entries")
-    for entry in map(_object, cast("list[object]", listed) if isinstance(listed, list) else []):
+    for entry in map(json_object, cast("list[object]", listed) if isinstance(listed, list) else []):
         if entry and not entry.get("is_p2p"):
             group = entry.get("process_group", entry.get("pg_id", ""))
             name = str(
@@ -290,7 +206,7 @@ def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: 
 
 def _inspector(records: Sequence[InspectorRecord], file: str, reports: Reports) -> None:
     """Store the last collective of each rank from the Inspector's records."""
-    last: dict[tuple[str, int], tuple[int, int]] = {}
+    last: dict[tuple[str, int], tuple[int, int, str]] = {}
     for record in records:
         if record.rank is None:
             continue
@@ -300,107 +216,10 @@ def _inspector(records: Sequence[InspectorRecord], file: str, reports: Reports) 
         if record.number is None or record.peer is not None:
             continue
         group = record.communicator
-        if record.number >= last.get((group, record.rank), (-1, 0))[0]:
-            last[group, record.rank] = record.number, record.line
-    for (group, rank), (sequence, line_number) in last.items():
-        reports.progress.append(Progress(file, line_number, group, rank, None, sequence))
-
-
-_STATE = re.compile(r"^(?:#[0-9]+-[0-9]+ \([0-9a-f]+\) )?(INCOMPLETE|DEAD|MISMATCH|ERROR|TIMEOUT)\b")
-_LAUNCHED = re.compile(r"^\s+" + _N + r" ranks? (?:has|have) (launched up to operation|status) (\S+)")
-_OF_NODE = re.compile(
-    r"^\s+Rank " + _N + r"(?: -- | .*? -- )(?:GPU (\S+) managed by process [0-9]+ on node (\S+)|\[process information)"
-)
-_PROCESS = re.compile(r"^\s+Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (.*))?")
-_SELF = re.compile(r"^\s+Rank " + _N + r" (?:has|have)? ?(?:launched up to operation|status) (\S+)")
-
-
-def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the output of NCCL's RAS client, and add to ``reports`` each rank that is behind, gone or in error."""
-    state, groups = "", list[tuple[str, int, list[tuple[int | None, str, int]]]]()
-    reports.known |= any("Job summary" in line.text for line in lines)
-
-    def close() -> None:
-        numbers = [int(value) for value, _, _ in groups if value.lstrip("-").isdigit()]
-        behind = min(numbers) if len(set(numbers)) > 1 else None
-        for value, size, ranks in groups:
-            for rank, host, line in ranks:
-                ahead = behind is not None and value.lstrip("-").isdigit() and int(value) > behind
-                others = (
-                    f", others {max(numbers)}" if numbers and not ahead else f", others only {behind}" if ahead else ""
-                )
-                text = (
-                    f"launched up to operation {value}{others}"
-                    if value
-                    else f"has no data of the communicator ({state})"
-                )
-                reports.absent.append(
-                    Absent(
-                        file,
-                        line,
-                        rank,
-                        host,
-                        f"{text} (of {counted(size, 'rank')})" if ahead else text,
-                        behind=not ahead,
-                    )
-                )
-        groups.clear()
-
-    for line in lines:
-        if match := _STATE.match(line.text):
-            close()
-            state = match[1]
-        elif not state:
-            continue
-        elif not line.text.strip():
-            close()
-            state = ""
-        elif match := _LAUNCHED.match(line.text):
-            groups.append((match[3].rstrip(","), int(match[1]), []))
-        elif match := _OF_NODE.match(line.text):
-            if not groups:
-                groups.append(("", 1, []))
-            groups[-1][2].append((int(match[1]), match[3] or "", line.number))
-        elif match := _PROCESS.match(line.text):
-            text = f"process {match[1]} (GPU {match[3] or '?'}) is {'gone' if state == 'DEAD' else 'not answering'}"
-            reports.absent.append(Absent(file, line.number, None, match[2], text))
-    close()
-
-
-def _ras_json(text: str, file: str, reports: Reports) -> None:
-    """Read the JSON output of the RAS client (``--format=json``), and add to ``reports`` each rank that is missing, behind or in error."""
-
-    def listed(parent: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-        values = parent.get(name)
-        return [_object(value) for value in cast("list[object]", values)] if isinstance(values, list) else []
-
-    def report(rank: Mapping[str, Any], sentence: str, *, behind: bool = True) -> None:
-        reports.absent.append(
-            Absent(file, 0, count(rank.get("rank")), words(rank.get("host")), sentence, behind=behind)
-        )
-
-    for communicator in listed(_parsed(text), "communicators"):
-        reports.known = True
-        for rank in listed(communicator, "missing_ranks"):
-            gone = _object(rank.get("status")).get("considered_dead") is True
-            report(rank, f"(process {rank.get('pid')}) is {'gone' if gone else 'not answering'}")
-        counts: dict[str, dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-        for rank in listed(communicator, "ranks"):
-            error = count(_object(rank.get("status")).get("async_error"))
-            if error:
-                report(rank, f"has the error {error} (ncclResult_t)")
-            for operation, number in _object(rank.get("collective_counts")).items():
-                counts[str(operation)][count(number) or 0].append(rank)
-        for operation, by_number in counts.items():
-            most, least = max(by_number), min(by_number)
-            others = sum(map(len, by_number.values())) - len(by_number[most])
-            for number, ranks in by_number.items() if most > least else ():
-                if others <= len(by_number[most]) and number < most:
-                    for rank in ranks:
-                        report(rank, f"launched up to {operation} {number}, others {most}")
-                elif others > len(by_number[most]) and number == most:
-                    for rank in ranks:
-                        report(rank, f"launched up to {operation} {most}, others only {least}", behind=False)
+        if record.number >= last.get((group, record.rank), (-1, 0, ""))[0]:
+            last[group, record.rank] = record.number, record.line, record.host
+    for (group, rank), (sequence, line_number, host) in last.items():
+        reports.progress.append(Progress(file, line_number, group, rank, None, sequence, host=host))
 
 
 class _Plain(pickle.Unpickler):
@@ -555,5 +374,5 @@ def _slower(progress: Mapping[int, Progress], hosts: Mapping[int, str]) -> Itera
         if step.completed is not None and last - step.completed > 1:
             text = f"rank {step.rank} last completed operation {step.completed}, others {last}"
             yield FindingPlace(
-                hosts.get(step.rank) or f"rank-{step.rank}", text, step.file, step.line, severity="warning"
+                step.host or hosts.get(step.rank) or f"rank-{step.rank}", text, step.file, step.line, severity="warning"
             )

@@ -15,10 +15,13 @@ from railweave.json_values import JsonObject
 from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import FindingPlace, check
 from railweave.model.network.status import present
+from railweave.operations.bench.gpu_nics import gpu_nics
+from railweave.operations.bench.inspector import communicators
 from railweave.operations.bench.lines import lines_of
 from railweave.operations.bench.messages import KINDS, kind_of
 from railweave.operations.bench.read import ParsedText, read
-from railweave.operations.bench.triage import frameworks, job, wire
+from railweave.operations.bench.triage import frameworks, instruments, job, wire
+from railweave.operations.bench.triage.reports import Reports
 from railweave.operations.bench.triage.wire import Case, of_memory, once, times
 
 if TYPE_CHECKING:
@@ -526,6 +529,8 @@ RULES = (
     wire.events,
     wire.data,
     frameworks.arrived,
+    instruments.slow,
+    instruments.diagnostics,
     job.mtus,
     job.speeds,
     *KINDS,
@@ -535,6 +540,7 @@ RULES = (
     job.rings,
     intranet,
     unknown,
+    instruments.not_understood,
     peer_ended,
     ended,
 )
@@ -593,12 +599,15 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
         frameworks.reports_of(text, lines, file, reading.inspector)
         for (text, file), lines, reading in zip(texts, lines_of_texts, readings, strict=True)
     ]
-    whole = frameworks.Reports()
+    whole = Reports()
     for report in reports:
         whole.join(report)
+    found = communicators(record for reading in readings for record in reading.inspector)
+    given = design or wire.Design()
+    recorded = instruments.Instruments(found, given.gpu_nics) if found else None
     results: list[TriageResult] = []
     for (text, file), reading, lines, logs, report in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
-        case = Case(reading, lines, design or wire.Design(), logs, whole)
+        case = Case(reading, lines, given, logs, whole, recorded)
         findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
         findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
         evidence = {line.number: line.text.strip()[:300] for line in case.lines}
@@ -671,4 +680,4 @@ def design_of(network: Network | None) -> wire.Design:
             others = frozenset(nic.rdma for nic in server.nics if nic.name not in of_gpus)
             devices = wire.DesignedNics(tuple(map(frozenset, by_tenant.values())), others, model.gpus)
             servers[server.name.lower()] = known.setdefault(devices, devices)
-    return wire.Design(frozenset(networks), nics, servers)
+    return wire.Design(frozenset(networks), nics, servers, gpu_nics(network))

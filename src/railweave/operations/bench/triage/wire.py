@@ -20,10 +20,12 @@ from railweave.operations.bench.nccl_log_text import STATUSES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from railweave.operations.bench.gpu_nics import GpuNics
     from railweave.operations.bench.lines import Line
     from railweave.operations.bench.nccl_log import FailedCompletion, LogMessage, NcclLog
     from railweave.operations.bench.read import ParsedText
-    from railweave.operations.bench.triage.frameworks import Reports
+    from railweave.operations.bench.triage.instruments import Instruments
+    from railweave.operations.bench.triage.reports import Reports
 
 
 Network = IPv4Network | IPv6Network
@@ -72,6 +74,8 @@ class Design:
     networks: frozenset[Network] = frozenset()
     nics: Mapping[str, tuple[str, str, str, int]] = field(default_factory=dict[str, "tuple[str, str, str, int]"])
     servers: Mapping[str, DesignedNics] = field(default_factory=dict[str, DesignedNics])
+    gpu_nics: GpuNics | None = None
+    """The NICs by GPU; None without a design."""
 
     def server(self, host: str) -> DesignedNics | None:
         """Return the RDMA devices that the design has for a host, or None if the design has no such server.
@@ -98,6 +102,8 @@ class Case:
     job: tuple[NcclLog, ...] = ()
     reports: Reports | None = None
     """The reports of the job's texts about the progress of ranks; None if the texts were not searched for them."""
+    instruments: Instruments | None = None
+    """What the Inspector recorded in all texts of the job; None without such records."""
 
     @property
     def file(self) -> str:

@@ -1,0 +1,113 @@
+"""Rules about NCCL's own instruments: the Inspector's bandwidths and NCCL's diagnostics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from railweave.model.findings.registry import FindingPlace, check
+from railweave.operations.bench.gpu_nics import described, nics_of
+from railweave.operations.bench.triage.wire import once, times
+from railweave.prediction.collectives.program import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.operations.bench.gpu_nics import GpuNics
+    from railweave.operations.bench.inspector import Communicator, Measured
+    from railweave.operations.bench.triage.wire import Case
+
+SLOW = 0.8
+"""The part of the median bandwidth of similar communicators below which a communicator is slow.
+
+Repeated runs of the source reports differ by 1.2 %; operators' tests fail at 5 to 10 %. A job's own load adds more.
+"""
+FEWEST = 3
+"""The smallest number of similar communicators that are compared: of two, neither is known to be the slow one."""
+SMALLEST = 16 << 20
+"""The smallest message, in bytes, whose bandwidth is compared. Smaller ones measure latency."""
+
+
+@dataclass
+class Instruments:
+    """The communicators of all texts of a job, from the Inspector's records, and the design to compare with, or None."""
+
+    found: list[Communicator]
+    design: GpuNics | None
+
+    @cached_property
+    def slow(self) -> list[FindingPlace]:
+        """The communicators that are slower than similar ones."""
+        nics = nics_of(self.found, self.design) if self.design is not None else [()] * len(self.found)
+        alike: dict[tuple[object, ...], list[tuple[float, Communicator, Measured, str]]] = defaultdict(list)
+        for communicator, of_gpus in zip(self.found, nics, strict=True):
+            where = ", ".join(f"{name} {text}" for name, text in described(of_gpus))
+            for row in communicator.measured:
+                if row.busbw and row.peer is None and (row.size_bytes or SMALLEST) >= SMALLEST:
+                    kind = row.operation, row.size_bytes, row.size_range, communicator.ranks, communicator.nodes
+                    alike[kind].append((row.busbw, communicator, row, where))
+        return [place for rows in alike.values() if len(rows) >= FEWEST for place in _slower(rows)]
+
+
+def _slower(rows: Sequence[tuple[float, Communicator, Measured, str]]) -> Iterator[FindingPlace]:
+    usual = median(busbw for busbw, *_ in rows)
+    for busbw, communicator, row, where in rows:
+        if busbw >= SLOW * usual:
+            continue
+        size = written(row.size_bytes) if row.size_bytes else row.size_range
+        servers = ", ".join(communicator.hosts) or "servers that are not all in the records"
+        text = (
+            f"{communicator.title}: {row.operation} of {size} gets {busbw:.1f} GB/s, the median of {len(rows)} similar "
+            f"communicators is {usual:.1f}; on {servers}{f' ({where})' if where else ''}"
+        )
+        place = communicator.hosts[0] if len(communicator.hosts) == 1 else row.file.rpartition("/")[2]
+        yield FindingPlace(place, text, row.file, row.line)
+
+
+@check(
+    "run-communicator-slow",
+    "warning",
+    applies="run",
+    why="similar communicators of the job, with as many ranks and servers, get more for the same collective and size: the "
+    "servers, NICs or links of this one are slower, or loaded by other traffic",
+    fix="compare its NICs, links and leaves with the others' (`railweave check`, `railweave bench plan --suite quick`); "
+    "`railweave bench import` and `railweave bench compare --predicted --fabric` lay each communicator beside its prediction",
+)
+def slow(case: Case) -> Iterator[FindingPlace]:
+    """In the Inspector's records, similar communicators get a similar bandwidth."""
+    if case.instruments is not None:
+        yield from (place for place in case.instruments.slow if place.file == case.file)
+
+
+@check(
+    "run-nccl-diagnostics",
+    "warning",
+    applies="run",
+    why="NCCL's own diagnostics (NCCL_RUN_DIAGNOSTICS, `ncclras -D`) report a condition that may need attention",
+    fix="follow NCCL's user guide, Diagnostics; for `net bw`, compare the rank's NIC and link with the others' "
+    "(`railweave check`, `railweave host check`)",
+)
+def diagnostics(case: Case) -> Iterator[FindingPlace]:
+    """NCCL's diagnostics have no result tagged [INFO]."""
+    failed = [(f"{each.host}\n{each.text}", each.line) for each in case.read.diagnostics if not each.passed]
+    for key, line, often in once(failed):
+        host, _, text = key.partition("\n")
+        yield case.finding(line, text + times(often), host)
+
+
+@check(
+    "run-report-not-understood",
+    "info",
+    applies="run",
+    why="a newer release of NCCL or RCCL writes fields or lines that railweave does not know; nothing was concluded from them",
+    fix="check these lines yourself, and report the release",
+)
+def not_understood(case: Case) -> Iterator[FindingPlace]:
+    """Every field and line of the reports of NCCL's Inspector, RAS and diagnostics is known."""
+    notes = case.read.notes if case.read.inspector or case.read.diagnostics else ()
+    for note in (*notes, *(case.reports.notes if case.reports is not None else ())):
+        if note.file == case.file:
+            yield case.finding(note.line, f"{note.what}{f': {note.text}' if note.text else ''}")
