@@ -155,6 +155,7 @@ def test_every_rule_is_shown_here() -> None:
     shown = {row[0] for rows in FOUND.values() for row in rows} | set(SAID.values())
     shown |= {id_ for id_, _ in (*WARNINGS, *DEVIATIONS)}
     shown |= {"run-ring-order", "run-port-down", "run-rank-missing"}  # test_triage_jobs.py
+    shown |= {"run-communicator-slow", "run-nccl-diagnostics", "run-report-not-understood"}  # test_instruments.py
     assert shown == {rule.id for rule in RULES}
 
 

@@ -53,6 +53,8 @@ NAMES = {
     "Recv": "receive",
 }
 """The names of operations in railweave, by the Inspector's."""
+POINT_TO_POINT = {"send", "receive"}
+"""The operations of one rank with another, which are not predicted."""
 OF_A_RANK = {"all-gather", "reduce-scatter"}
 """The collectives whose size is that of one rank's part in the Inspector. nccl-tests and railweave give the size of all parts."""
 
@@ -69,6 +71,7 @@ class InspectorRecord:
     - ``size_bytes``: the size as nccl-tests prints it; None in Prometheus' form, which has a range: ``size_range``.
     - ``source``: where the time comes from: ``kernel_gpu`` (the GPU's clock), ``kernel_cpu`` or ``collective_cpu``.
     - ``busbw``: the bus bandwidth in 10^9 byte/s; None if the Inspector does not compute it for the operation.
+    - ``written_us``: the time at which the record was written, in microseconds of the epoch; None if unknown.
     """
 
     file: str
@@ -89,6 +92,7 @@ class InspectorRecord:
     time_us: float | None
     source: str
     busbw: float | None
+    written_us: int | None = None
 
 
 _IS_JSON = re.compile(r'\s*\{\s*"header"\s*:.{0,2000}?"(?:coll_perf|p2p_perf)"\s*:', re.DOTALL)
@@ -194,6 +198,7 @@ def _record(given: Mapping[str, Any], file: str, line: int) -> InspectorRecord |
         number("exec_time_us"),
         words(performance.get(f"{kind}_timing_source")),
         number("busbw_gbs") or None,  # 0: the Inspector has no formula for the operation (inspectorComputeOpBw)
+        count(metadata.get("dump_timestamp_us")),
     )
 
 
@@ -272,6 +277,7 @@ class Communicator:
 
     - ``hosts``: the servers in the order of ranks; empty if records of some servers are missing.
     - ``places``: the ranks that were seen: (host, rank, pid, GPU). ``files``: the files with records.
+    - ``began_ms``: the time of the first record, in milliseconds of the epoch; None if unknown.
     """
 
     id: str
@@ -283,6 +289,7 @@ class Communicator:
     measured: tuple[Measured, ...]
     files: tuple[str, ...]
     line: int
+    began_ms: int | None
 
     @property
     def title(self) -> str:
@@ -315,6 +322,7 @@ def _communicator(identity: str, ranks: int, nodes: int, records: Sequence[Inspe
         tuple(_measured(*kind, group) for kind, group in kinds.items()),
         tuple(dict.fromkeys(record.file for record in records)),
         records[0].line,
+        min((record.written_us // 1000 for record in records if record.written_us), default=None),
     )
 
 

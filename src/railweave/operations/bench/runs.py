@@ -179,7 +179,7 @@ def _communicator(
         file=communicator.files[0],
         file_digest=hashlib.sha256(content).hexdigest(),
         line=communicator.line,
-        began="",
+        began=_iso(communicator.began_ms),
         kept=kept,
         hosts=communicator.hosts,
         ranks=communicator.ranks or None,

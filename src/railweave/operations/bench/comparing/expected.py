@@ -19,6 +19,7 @@ from railweave.model.catalog.hardware import Hardware
 from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.predicting import gpu_notes, predictions
 from railweave.operations.bench.comparing.rows import BUS, QUANTITY
+from railweave.operations.bench.inspector import POINT_TO_POINT
 from railweave.operations.bench.planning.making import LARGE_ERROR, OTHER_ERROR, write_bandwidth_gbps
 from railweave.operations.store.records import COLLECTIVE_TOOLS
 from railweave.pages.table import Column, Table, formatted
@@ -199,7 +200,10 @@ def _numbers(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
     for failure in run.failures:
         yield CheckedNumber(run.title, None, "", None, None, None, "wrong", (f"The run failed: {failure}.",))
     if run.tool in COLLECTIVE_TOOLS:
-        yield from _collective(run, assumed)
+        for operation in dict.fromkeys(sample.operation for sample in run.samples) or [""]:
+            if operation not in POINT_TO_POINT:
+                samples = tuple(sample for sample in run.samples if sample.operation == operation)
+                yield from _collective(replace(run, samples=samples), assumed)
     elif run.tool == "perftest":
         yield from _pair(run, assumed)
     elif not run.failures:

@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from railweave.json_values import JsonObject
+from railweave.operations.bench.inspector import POINT_TO_POINT
 from railweave.operations.store.records import COLLECTIVE_TOOLS
 from railweave.pages.table import EMPTY, Cell, Column, Table, formatted
 from railweave.prediction.collectives.program import written
@@ -90,7 +91,12 @@ def _collective(run: Run, settings: Mapping[str, str]) -> Pair | None:
     if run.tool not in COLLECTIVE_TOOLS or not hosts or run.ranks == 1:
         return None
     rates = [
-        sample for sample in run.samples if sample.quantity == BUS and sample.size_bytes and isfinite(sample.value)
+        sample
+        for sample in run.samples
+        if sample.quantity == BUS
+        and sample.size_bytes
+        and isfinite(sample.value)
+        and sample.operation not in POINT_TO_POINT
     ]
     size = max((sample.size_bytes or 0 for sample in rates), default=0)
     largest_rates = [sample for sample in rates if sample.size_bytes == size]

@@ -71,7 +71,7 @@ def reports_of(text: str, lines: Sequence[Line], file: str, records: Sequence[In
         _inspector(records, file, reports)
     else:
         _lines(lines, file, reports)
-        if "Communicators..." in text or "Job summary" in text or "] PEER_" in text or reports.absent:
+        if "Communicators..." in text or "Job summary" in text or "PEER_" in text or reports.absent:
             read_ras(lines, file, reports)
         for line in lines:
             if line.rank is not None and line.host:

@@ -39,13 +39,13 @@ _RAS_KNOWN = re.compile(
     r"|No communicator data collected!|Errors$|Warnings$|The outlier nodes?:|\s+Node \S+ running process|\s+\[could not find information"
     r"|\s+Missing communicator data from|\s+[0-9]+ job process(?:es are| is) considered dead|\s+(?:Initialization|Asynchronous) errors? on"
     r"|\s+Encountered [0-9]+ communication timeout|\s+Communicator ranks have different|\s+[0-9]+ ranks (?:reported|have) "
-    r"|\s+Rank [0-9]+ |\s+Process [0-9]+ on node |\[[0-9: -]+\] PEER_\w+: "
+    r"|\s+Rank [0-9]+ |\s+Process [0-9]+ on node |PEER_\w+: "
 )
 """The lines of an answer of RAS, beside those that are read (``client_support.cc`` of NCCL 2.30.7)."""
 _EVENT = re.compile(
-    r"^\[[0-9: -]{10,25}\] (PEER_(?:DEAD|TIMEOUT_DEAD|UNRESPONSIVE)): Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (\S+))?"
+    r"^(PEER_(?:DEAD|TIMEOUT_DEAD|UNRESPONSIVE)): Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (\S+))?"
 )
-"""A line of monitor mode (``ncclras -m``) about a process that is gone or does not answer."""
+"""A line of monitor mode (``ncclras -m``) about a process that is gone or does not answer, without its time in brackets."""
 _RAS_FIELDS = {
     "": {
         *("nccl_version", "cuda_runtime_version", "cuda_driver_version", "timestamp", "communicators_count"),
@@ -84,7 +84,7 @@ def read_ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
     """Read the answer of NCCL's RAS client: communicators with ranks that are behind, gone or in error."""
     state, groups = "", list[tuple[str, int, list[tuple[int | None, str, int]]]]()
     alone = next((line.text for line in lines if line.text.strip()), "")
-    is_answer = bool(re.match(r"(?:NCCL|RCCL) version .* compiled with |Job summary|\[[0-9: -]+\] PEER_", alone))
+    is_answer = bool(re.match(r"(?:NCCL|RCCL) version .* compiled with |Job summary|PEER_[A-Z_]+: ", alone))
     reports.known |= is_answer or any("Job summary" in line.text for line in lines)
     notes = Notes(file)
 
