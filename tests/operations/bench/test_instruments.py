@@ -1,6 +1,6 @@
 """NCCL's own instruments: Inspector, RAS and diagnostics.
 
-Records of the Inspector and answers of RAS are of NCCL 2.30.7's own code, run without a GPU: the fixtures' README says how. The lines
+Records of the Inspector and answers of RAS are of NCCL 2.30.7's own code, run without a GPU: instruments/README.md says how. The lines
 ``NCCL DIAG`` are of NCCL 2.31's user guide (``docs/userguide/source/troubleshooting``) alone: no release with them could be run.
 """
 
@@ -19,10 +19,15 @@ from railweave.operations.bench.inspector import communicators
 from railweave.operations.bench.read import read
 from railweave.operations.bench.triage.triage import triage
 from tests.conftest import EXAMPLES
-from tests.operations.bench.said import FIXTURES, text_of
 
-JOB = FIXTURES / "inspector-2.30"
+OUTPUTS = Path(__file__).parent / "instruments"
+JOB = OUTPUTS / "job"
 FABRIC = EXAMPLES / "h100-rlb.yaml"
+
+
+def text_of(name: str) -> str:
+    """The text of an output."""
+    return (OUTPUTS / name).read_text()
 
 
 def _lines(name: str = "H100-01.jsonl") -> list[str]:
@@ -111,7 +116,7 @@ def test_planes_are_named() -> None:
     network = railweave.load(EXAMPLES / "two-planes.yaml")
     nics = gpu_nics(network).nics[network.servers[0].name.lower(), 0]
     assert {nic.plane for nic in nics} == {"plane1", "plane2"}
-    assert {nic.rail for nic in nics} == {1}
+    assert {nic.rail for nic in nics} == {1, 9}
 
 
 def test_a_slow_communicator_is_found_with_its_rail_and_links() -> None:
