@@ -22,6 +22,7 @@ class Trial(NamedTuple):
 
 LAB = "root, FRR"
 TRIALS = {
+    "acceptance": Trial("tests.operations.exports.acceptance_trial", "gcm, a checkout of ROCm CVS, some minutes", "thresholds of every example, taken by the acceptance tools: docs/export.md"),
     "bench": Trial("tests.operations.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
     "console": Trial("tests.operations.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
     "container": Trial("tests.trials.container", "root, buildah, mmdebstrap, a wheel in dist/", "the container image, built on a plain Debian root and run as an ordinary user"),

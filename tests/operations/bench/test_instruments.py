@@ -98,8 +98,8 @@ def test_communicators_of_one_gpu_a_server_are_joined_with_their_rail() -> None:
     records = [
         record for host in range(1, 5) for record in read((JOB / f"H100-0{host}.jsonl").read_text(), "x").inspector
     ]
-    found = communicators(records)
-    nics = dict(zip((communicator.name for communicator in found), nics_of(found, gpu_nics(network)), strict=True))
+    of_job = communicators(records)
+    nics = dict(zip((communicator.name for communicator in of_job), nics_of(of_job, gpu_nics(network)), strict=True))
     assert len(nics["default pg"]) == 32
     assert [nic.nic for nic in nics["DP Group 2"]] == [f"H100-0{n}:gpu2_eth" for n in range(1, 5)]
     assert {nic.rail for nic in nics["DP Group 2"]} == {3}
@@ -184,7 +184,7 @@ def test_unknown_metrics_and_labels_for_prometheus_are_reported() -> None:
 def test_answers_of_ras() -> None:
     assert triage(text_of("ras-2.30-healthy.txt"), "x").diagnoses == ()
     shown = {
-        name: [(one.finding.where, one.finding.what) for one in triage(text_of(name), "x").diagnoses]
+        name: [(diagnosis.finding.where, diagnosis.finding.what) for diagnosis in triage(text_of(name), "x").diagnoses]
         for name in ("ras-2.30-stopped.txt", "ras-2.30-stopped.json", "ras-2.30-finalized.txt")
     }
     assert shown == {
@@ -203,16 +203,21 @@ def test_what_is_not_known_in_an_answer_of_ras_is_reported() -> None:
     assert (line.finding.id, line.finding.what) == ("run-report-not-understood", "not understood: Temperatures")
     answer = json.loads(text_of("ras-2.30-stopped.json"))
     answer["communicators"][0]["ranks"][0]["progress"] = 3
-    what = [one.finding.what for one in triage(json.dumps(answer), "x").diagnoses if one.finding.severity == "info"]
-    assert what == ["field rank.progress is not known; fields with known names were read"]
+    diagnoses = triage(json.dumps(answer), "x").diagnoses
+    assert [each.finding.what for each in diagnoses if each.finding.severity == "info"] == [
+        "field rank.progress is not known; fields with known names were read"
+    ]
 
 
 def test_events_of_monitor_mode() -> None:
-    """The form is of NCCL 2.30.7's source (``rasClientsNotifyEvent``) and user guide; it was not run."""
+    """The form is of NCCL 2.30.7's source (rasClientsNotifyEvent) and user guide; it was not run."""
     text = "[2026-11-30 13:07:07] PEER_CONNECTED: Process 4 on node 10.0.0.5 managing GPU 0 connection established successfully\n"
     text += "[2026-11-30 13:08:07] PEER_DEAD: Process 1524345 on node 10.0.0.4 managing GPU 1 \n"
-    [one] = triage(text, "x").diagnoses
-    assert (one.finding.where, one.finding.what) == ("10.0.0.4", "process 1524345 (GPU 1) is gone (PEER_DEAD)")
+    [diagnosis] = triage(text, "x").diagnoses
+    assert (diagnosis.finding.where, diagnosis.finding.what) == (
+        "10.0.0.4",
+        "process 1524345 (GPU 1) is gone (PEER_DEAD)",
+    )
 
 
 DIAGNOSTICS = """\
@@ -227,7 +232,7 @@ node0:24563 NCCL DIAG NCCL diagnostics completed in 245.3 ms across 8 ranks
 def test_nccl_s_diagnostics() -> None:
     """The form is of NCCL 2.31's documentation alone."""
     result = triage(DIAGNOSTICS, "x")
-    assert [(one.finding.id, one.finding.where, one.finding.line) for one in result.diagnoses] == [
+    assert [(each.finding.id, each.finding.where, each.finding.line) for each in result.diagnoses] == [
         ("run-nccl-diagnostics", "node0", 3),
         ("run-report-not-understood", "x", 4),
     ]

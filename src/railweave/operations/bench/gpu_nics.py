@@ -35,7 +35,7 @@ class GpuNics:
 
 def gpu_nics(network: Network) -> GpuNics:
     """Return the NICs of all GPUs of a network that are next to a GPU."""
-    found: dict[tuple[str, int], list[GpuNic]] = {}
+    nics_of_gpu: dict[tuple[str, int], list[GpuNic]] = {}
     gpus: dict[str, int] = {}
     for server in present(network).servers:
         model = network.catalog.servers.get(server.model)
@@ -48,13 +48,13 @@ def gpu_nics(network: Network) -> GpuNics:
             if group is not None and group.per_gpu:
                 gpu = group.gpu_of(nic.rail, model.gpus)
                 place = GpuNic(f"{server.name}:{nic.name}", nic.rail, network.plane_of(nic), links.get(nic.name, ""))
-                found.setdefault((server.name.lower(), gpu), []).append(place)
-    return GpuNics({key: tuple(nics) for key, nics in found.items()}, gpus)
+                nics_of_gpu.setdefault((server.name.lower(), gpu), []).append(place)
+    return GpuNics({key: tuple(nics) for key, nics in nics_of_gpu.items()}, gpus)
 
 
-def nics_of(found: Iterable[Communicator], design: GpuNics) -> list[tuple[GpuNic, ...]]:
+def nics_of(of_job: Iterable[Communicator], design: GpuNics) -> list[tuple[GpuNic, ...]]:
     """Return the NICs of the GPUs of each communicator. A communicator is empty if the GPU of one of its ranks is unknown."""
-    given = list(found)
+    given = list(of_job)
     processes = gpus_of_processes(given, design.gpus)
     result: list[tuple[GpuNic, ...]] = []
     for communicator in given:

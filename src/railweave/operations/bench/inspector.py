@@ -1,6 +1,6 @@
 """Records of NCCL Inspector: one operation of one rank per record, as JSON lines or in Prometheus' text form.
 
-Sources: NVIDIA/nccl 2.30.7, ``plugins/profiler/inspector`` (``inspector_json.cc``, ``inspector_prom.cc``, ``inspector.cc``). RCCL builds
+Sources: NVIDIA/nccl 2.30.7, plugins/profiler/inspector (inspector_json.cc, inspector_prom.cc, inspector.cc). RCCL builds
 the same plugin.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.operations.bench.lines import count, measured, words
+from railweave.operations.bench.lines import LARGEST, count, measured, words
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class InspectorRecord:
 
     - ``communicator``: the hash of the communicator in JSON; in Prometheus' form, its name.
     - ``rank``, ``pid``: the rank in the communicator and its process; None in Prometheus' form.
-    - ``gpu``: the CUDA device of Prometheus' form (``GPU3``: 3); None in JSON.
+    - ``gpu``: the CUDA device of Prometheus' form (3 for GPU3); None in JSON.
     - ``operation``: as in ``railweave sim``, or the Inspector's word if the operation has no name there.
     - ``number``: the number of the operation in its communicator, or None. ``peer``: the other rank of a send or receive.
     - ``size_bytes``: the size as nccl-tests prints it; None in Prometheus' form, which has a range: ``size_range``.
-    - ``source``: where the time comes from: ``kernel_gpu`` (the GPU's clock), ``kernel_cpu`` or ``collective_cpu``.
+    - ``source``: where the time comes from: kernel_gpu (the GPU's clock), kernel_cpu or collective_cpu.
     - ``busbw``: the bus bandwidth in 10^9 byte/s; None if the Inspector does not compute it for the operation.
     - ``written_us``: the time at which the record was written, in microseconds of the epoch; None if unknown.
     """
@@ -139,11 +139,11 @@ def read_inspector_json(text: str, notes: Notes) -> list[InspectorRecord]:
         records.append(record)
         version = words(_object(given.get("metadata")).get("inspector_output_format_version"))
         strange = [*_strange(given), *([f"format version {version}"] if version not in {"", *VERSIONS} else [])]
-        for what in strange:
-            first, often = unknown.get(what, (number, 0))
-            unknown[what] = first, often + 1
-    for what, (first, often) in unknown.items():
-        notes.add(first, f"{what} is not known ({often} records); fields with known names were read")
+        for sentence in strange:
+            first, often = unknown.get(sentence, (number, 0))
+            unknown[sentence] = first, often + 1
+    for sentence, (first, often) in unknown.items():
+        notes.add(first, f"{sentence} is not known ({often} records); fields with known names were read")
     return records
 
 
@@ -177,7 +177,9 @@ def _record(given: Mapping[str, Any], file: str, line: int) -> InspectorRecord |
 
     def number(name: str) -> float | None:
         value = performance.get(f"{kind}_{name}")
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        return float(value) if 0 <= value <= LARGEST else None
 
     return InspectorRecord(
         file,
@@ -218,8 +220,8 @@ def read_inspector_prometheus(text: str, notes: Notes) -> list[InspectorRecord]:
             strange.setdefault(f"label {name}", number)
         value = measured(match[3], match[1], number, notes)
         values.setdefault(tuple(sorted(labels.items())), {})[_METRICS[match[1]]] = value, number
-    for what, number in strange.items():
-        notes.add(number, f"{what} is not known; labels with known names were read")
+    for sentence, number in strange.items():
+        notes.add(number, f"{sentence} is not known; labels with known names were read")
     return [_sample(dict(labels), given, notes.file) for labels, given in values.items()]
 
 
@@ -352,7 +354,7 @@ def _measured(
     )
 
 
-def gpus_of_processes(found: Iterable[Communicator], gpus: Mapping[str, int]) -> dict[tuple[str, int], int]:
+def gpus_of_processes(given: Iterable[Communicator], gpus: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Return the index of the GPU of each process, by (host in lowercase, pid).
 
     It is the position of the process among the ranks of its server, in a communicator that has a rank for each GPU of
@@ -360,7 +362,7 @@ def gpus_of_processes(found: Iterable[Communicator], gpus: Mapping[str, int]) ->
     no such communicator are left out.
     """
     known: dict[tuple[str, int], int] = {}
-    for communicator in sorted(found, key=lambda communicator: -communicator.ranks):
+    for communicator in sorted(given, key=lambda communicator: -communicator.ranks):
         by_host: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for host, rank, pid, _ in communicator.places:
             if rank is not None and pid is not None:

@@ -145,11 +145,11 @@ def inspector_runs(
     - ``design``: the NICs of the design; None without one. With it, a run has the rails, planes, NICs and links as facts.
     """
     given = list(records)
-    found = communicators(given)
-    nics = nics_of(found, design) if design is not None else [()] * len(found)
+    of_job = communicators(given)
+    nics = nics_of(of_job, design) if design is not None else [()] * len(of_job)
     return [
         _communicator(communicator, described(of_gpus), kept, environment or Environment(), notes)
-        for communicator, of_gpus in zip(found, nics, strict=True)
+        for communicator, of_gpus in zip(of_job, nics, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """Predicted figures as thresholds of other people's acceptance tests (docs/export.md).
 
-Sources, each at the version that docs/export.md names: ROCm CVS, ``cvs/lib/rccl_lib.py`` (``rccl_perf``, ``check_bus_bw``);
+Sources, each at the version that docs/export.md names: ROCm CVS, ``cvs/lib/rccl_lib.py`` (its functions rccl_perf and check_bus_bw);
 gcm, ``gcm/health_checks/checks/check_nccl.py``; NVSentinel, docs/configuration/preflight.md; k8s-launch-kit,
 docs/user/validation.md.
 """
@@ -35,7 +35,7 @@ TESTS = {
 CVS_NICS = {"AMD": "ainic", "Broadcom": "thor", "NVIDIA": "connectx"}
 """The values of ``nic_model`` in CVS, by NIC vendor."""
 GCM_TESTS = ("all-reduce", "all-gather", "all-to-all")
-"""The collectives that gcm's ``check-nccl`` accepts (its ``NCCL_OPERATION``)."""
+"""The collectives that gcm's ``check-nccl`` accepts (its type NCCL_OPERATION)."""
 GCM_GROUPS = {SERVER: ("server", "single"), NEAR: ("pair-in-stripe", "pairwise"), FAR: ("pair-across", "pairwise")}
 """The part of a file name, and gcm's ``flavor``, by group of servers."""
 FILL_IN = "<changeme>"
@@ -127,15 +127,16 @@ def _nvsentinel(job: JobFigures) -> dict[str, str]:
     if job.vendor != "NVIDIA":
         return {}
     content: dict[str, Any] = {}
-    for container, hosts, size_name, unit in (
-        ("preflight-nccl-loopback", 1, "TEST_SIZE_MB", ""),
-        ("preflight-nccl-allreduce", len(job.hosts), "MESSAGE_SIZES", "M"),
+    for container, hosts, size_name in (
+        ("preflight-nccl-loopback", 1, "TEST_SIZE_MB"),
+        ("preflight-nccl-allreduce", len(job.hosts), "MESSAGE_SIZES"),
     ):
         for figure in job.figures:
             if (figure.test, len(figure.hosts)) == ("all-reduce", hosts) and figure.threshold is not None:
+                size = written(figure.size_bytes) if hosts > 1 else str(figure.size_bytes >> 20)
                 content[container] = [
                     {"name": "BW_THRESHOLD_GBPS", "value": f"{figure.threshold:.2f}"},
-                    {"name": size_name, "value": f"{figure.size_bytes >> 20}{unit}"},
+                    {"name": size_name, "value": size},
                 ]
     if not content:
         return {}
@@ -245,8 +246,8 @@ def _gcm_hosts(jobs: Iterable[JobFigures], names: Sequence[str]) -> list[str]:
             "pair-across": [[hosts[0] for hosts in job.stripes.values()]],
         }
         for start, lists in groups.items():
-            if own := [name for name in names if f"/{job.label}-{start}-" in name or f"/{start}-" in name]:
-                lines += [f"- {', '.join(own)}: `--hostlist {','.join(host_lists(hosts))}`" for hosts in lists]
+            if named := [name for name in names if f"/{job.label}-{start}-" in name or f"/{start}-" in name]:
+                lines += [f"- {', '.join(named)}: `--hostlist {','.join(host_lists(hosts))}`" for hosts in lists]
     return lines
 
 
@@ -279,4 +280,4 @@ Put the keys into the cluster-config.yaml that `l8k discover` wrote, or give the
 at least the average that was predicted. The threshold is that of the slowest kind of pair.
 """,
 }
-"""How each tool takes its file, by folder."""
+"""The use of each tool's file, by folder."""

@@ -103,7 +103,7 @@ class JobFigures:
 
 def job_figures(network: Network) -> tuple[list[JobFigures], list[str]]:
     """Return (the figures of each job of a network, notes on what was left out)."""
-    found: list[JobFigures] = []
+    result: list[JobFigures] = []
     notes: list[str] = []
     names = fabrics(network)
     for fabric in names:
@@ -112,13 +112,13 @@ def job_figures(network: Network) -> tuple[list[JobFigures], list[str]]:
         routed, nic_places = Routed.of(part), places(there, [server.name for server in there.servers])
         for job in jobs(there, [server.name for server in there.servers]):
             label = "-".join(word for word in (fabric if len(names) > 1 else "", job.label) if word)
-            found.append(_of_job(routed, nic_places, job, label, notes))
-    return found, list(dict.fromkeys(notes))
+            result.append(_of_job(routed, nic_places, job, label, notes))
+    return result, list(dict.fromkeys(notes))
 
 
 def _of_job(routed: Routed, nic_places: Sequence[Place], job: Job, label: str, notes: list[str]) -> JobFigures:
-    own = [place for place in nic_places if place.server.name in job.hosts and place.gpu is not None]
-    nic_vendor = catalog().nics[own[0].model].vendor if own else ""
+    gpu_places = [place for place in nic_places if place.server.name in job.hosts and place.gpu is not None]
+    nic_vendor = catalog().nics[gpu_places[0].model].vendor if gpu_places else ""
     stripes: dict[str, list[str]] = {}
     for host in job.hosts:
         stripes.setdefault(job.stripe_of[host], []).append(host)
@@ -130,7 +130,7 @@ def _of_job(routed: Routed, nic_places: Sequence[Place], job: Job, label: str, n
         )
     figures = [*_collectives(routed.network, job, label, large=large)]
     if not large:
-        figures += _writes(routed, own, label, notes)
+        figures += _writes(routed, gpu_places, label, notes)
     return JobFigures(
         label, job.hosts, job.gpus, catalog().servers[job.model].gpu_vendor, nic_vendor, stripes, tuple(figures)
     )
@@ -200,12 +200,12 @@ def _network_differs(outside: str, servers: int) -> bool:
     return compared_with is not None and (servers == 1 or compared_with[1] == "1")
 
 
-def _writes(routed: Routed, own: Sequence[Place], label: str, notes: list[str]) -> Iterator[Figure]:
+def _writes(routed: Routed, nic_places: Sequence[Place], label: str, notes: list[str]) -> Iterator[Figure]:
     """Yield a figure for each kind of pair of NICs: neighbors on a leaf, and pairs of leaves.
 
     The runs are those of l8k: buffers in the server's memory, one queue pair, one direction, one pair at a time.
     """
-    pairs = Pairs(routed, own, "host")
+    pairs = Pairs(routed, nic_places, "host")
     runs = [*pairs.neighbours(SHORT), *pairs.mesh(SHORT, every_color=False)]
     notes += pairs.notes
     asked: dict[Hashable, Question] = {}
@@ -213,7 +213,7 @@ def _writes(routed: Routed, own: Sequence[Place], label: str, notes: list[str]) 
         if isinstance(run.test, Perftest):
             question = Question(_as_l8k(run, run.test), WRITE_BYTES)
             asked.setdefault(question.key, question)
-    for key, rate in predicted_writes(routed, own, asked).items():
+    for key, rate in predicted_writes(routed, nic_places, asked).items():
         question = asked[key]
         test = question.run.test
         if isinstance(test, Perftest):

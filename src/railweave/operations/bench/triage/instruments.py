@@ -35,15 +35,15 @@ SMALLEST = 16 << 20
 class Instruments:
     """The communicators of all texts of a job, from the Inspector's records, and the design to compare with, or None."""
 
-    found: list[Communicator]
+    of_job: list[Communicator]
     design: GpuNics | None
 
     @cached_property
     def slow(self) -> list[FindingPlace]:
         """The communicators that are slower than similar ones."""
-        nics = nics_of(self.found, self.design) if self.design is not None else [()] * len(self.found)
+        nics = nics_of(self.of_job, self.design) if self.design is not None else [()] * len(self.of_job)
         alike: dict[tuple[object, ...], list[tuple[float, Communicator, Measured, str]]] = defaultdict(list)
-        for communicator, of_gpus in zip(self.found, nics, strict=True):
+        for communicator, of_gpus in zip(self.of_job, nics, strict=True):
             where = ", ".join(f"{name} {text}" for name, text in described(of_gpus))
             for row in communicator.measured:
                 if row.busbw and row.peer is None and (row.size_bytes or SMALLEST) >= SMALLEST:

@@ -1,6 +1,6 @@
 """The reader of answers of NCCL's RAS (``ncclras``): as text, as JSON, and the lines of its monitor mode.
 
-Source: NVIDIA/nccl 2.30.7, ``src/ras/client_support.cc``. RCCL has the same, as ``rcclras``.
+Source: NVIDIA/nccl 2.30.7, src/ras/client_support.cc. RCCL has the same, as rcclras.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RAS_KNOWN = re.compile(
     r"|\s+Encountered [0-9]+ communication timeout|\s+Communicator ranks have different|\s+[0-9]+ ranks (?:reported|have) "
     r"|\s+Rank [0-9]+ |\s+Process [0-9]+ on node |PEER_\w+: "
 )
-"""The lines of an answer of RAS, beside those that are read (``client_support.cc`` of NCCL 2.30.7)."""
+"""The lines of an answer of RAS, beside those that are read (client_support.cc of NCCL 2.30.7)."""
 _EVENT = re.compile(
     r"^(PEER_(?:DEAD|TIMEOUT_DEAD|UNRESPONSIVE)): Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (\S+))?"
 )
@@ -75,8 +75,8 @@ def _events(lines: Sequence[Line], file: str) -> Iterator[Absent]:
     """Yield the processes that monitor mode reports as gone or not answering."""
     for line in lines:
         if match := _EVENT.match(line.text):
-            what = "does not answer" if match[1] == "PEER_UNRESPONSIVE" else "is gone"
-            text = f"process {match[2]} (GPU {match[4] or '?'}) {what} ({match[1]})"
+            state = "does not answer" if match[1] == "PEER_UNRESPONSIVE" else "is gone"
+            text = f"process {match[2]} (GPU {match[4] or '?'}) {state} ({match[1]})"
             yield Absent(file, line.number, None, match[3], text)
 
 

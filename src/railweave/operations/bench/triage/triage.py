@@ -602,9 +602,9 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
     whole = Reports()
     for report in reports:
         whole.join(report)
-    found = communicators(record for reading in readings for record in reading.inspector)
+    of_job = communicators(record for reading in readings for record in reading.inspector)
     given = design or wire.Design()
-    recorded = instruments.Instruments(found, given.gpu_nics) if found else None
+    recorded = instruments.Instruments(of_job, given.gpu_nics) if of_job else None
     results: list[TriageResult] = []
     for (text, file), reading, lines, logs, report in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
         case = Case(reading, lines, given, logs, whole, recorded)

@@ -103,7 +103,7 @@ class Case:
     reports: Reports | None = None
     """The reports of the job's texts about the progress of ranks; None if the texts were not searched for them."""
     instruments: Instruments | None = None
-    """What the Inspector recorded in all texts of the job; None without such records."""
+    """The Inspector's communicators in all texts of the job; None without such records."""
 
     @property
     def file(self) -> str:
