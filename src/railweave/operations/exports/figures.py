@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import RunRequest
 
-MOST_SERVERS = 256
+MOST_SERVERS = 64
 """The largest number of servers for which the job of all servers, and pairs of NICs, are predicted. Larger predictions take minutes."""
 WRITE_BYTES = 64 << 10
 """The message size of ``ib_write_bw`` in l8k, by default (docs/user/validation.md of k8s-launch-kit, ``ibWriteSize``)."""
