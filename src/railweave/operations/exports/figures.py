@@ -27,6 +27,7 @@ from railweave.operations.bench.planning.making import (
 from railweave.operations.bench.planning.pairs import Pairs
 from railweave.operations.bench.planning.places import Place, Routed, places
 from railweave.operations.bench.planning.suites import ALL_REDUCE, ALL_TO_ALL, KINDS, SHORT, of_scope
+from railweave.prediction.simulation.errors import groups
 from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.model.wiring import fabrics
 
@@ -128,12 +129,19 @@ def _of_job(routed: Routed, nic_places: Sequence[Place], job: Job, label: str, n
             f"{label or 'the job'} has {len(job.hosts):,} servers: neither the job of all servers nor pairs of NICs "
             f"were predicted, because this takes minutes above {MOST_SERVERS} servers; `railweave bench plan` predicts them"
         )
-    figures = [*_collectives(routed.network, job, label, large=large)]
+    vendor = catalog().servers[job.model].gpu_vendor
+    library = "RCCL" if vendor == "AMD" else "NCCL"
+    compared = {group.collective for group in groups() if group.library == library}
+    if left_out := [kind for kind in KINDS if kind not in compared]:
+        notes.append(
+            f"{', '.join(left_out)} of {library}: not compared: no result was published of this kind, so no threshold follows; "
+            "`railweave bench plan` predicts them"
+        )
+    kinds = [kind for kind in KINDS if kind in compared]
+    figures = [*_collectives(routed.network, job, label, kinds, large=large)]
     if not large:
         figures += _writes(routed, gpu_places, label, notes)
-    return JobFigures(
-        label, job.hosts, job.gpus, catalog().servers[job.model].gpu_vendor, nic_vendor, stripes, tuple(figures)
-    )
+    return JobFigures(label, job.hosts, job.gpus, vendor, nic_vendor, stripes, tuple(figures))
 
 
 def _scopes(job: Job, *, large: bool) -> Iterator[tuple[str, Scope]]:
@@ -150,11 +158,12 @@ def _scopes(job: Job, *, large: bool) -> Iterator[tuple[str, Scope]]:
             yield (ALL if len(job.hosts) > 2 else NEAR if len(same) == 2 else FAR), scope
 
 
-def _collectives(network: Network, job: Job, label: str, *, large: bool) -> Iterator[Figure]:
+def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *, large: bool) -> Iterator[Figure]:
+    """Yield a figure for each group of servers and each of these collectives."""
     runs = [
         (group, of_scope(job, scope, kind, ALL_TO_ALL if kind == "all-to-all" else ALL_REDUCE))
         for group, scope in _scopes(job, large=large)
-        for kind in KINDS
+        for kind in kinds
     ]
     asked = {(group, run.test): Question(run, size) for group, run in runs for size in sizes_of(run.test)}
     known = predicted_collectives(network, {question.key: question for question in asked.values()})
