@@ -14,6 +14,7 @@ import yaml
 
 import railweave
 from railweave import api
+from railweave.errors import InputError
 from railweave.operations.bench.plan import Plan
 from railweave.operations.exports import acceptance
 from tests.conftest import EXAMPLES
@@ -126,6 +127,11 @@ def test_gcm_is_critical_below_the_threshold(file: str, tmp_path: Path) -> None:
     assert runs[0].endswith(options["nccl_topts"])
     assert "NCCL_P2P_DISABLE" not in runs[0]
     assert health_check(tmp_path, config, threshold - 0.01, "H100-01,H100-03")[0] == 2
+
+
+def test_a_network_without_gpus_is_refused() -> None:
+    with pytest.raises(InputError, match="has no server with a NIC that belongs to a GPU"):
+        _files("frontend-mixed")
 
 
 def test_each_tenant_has_files_of_its_own() -> None:

@@ -17,6 +17,7 @@ import yaml
 from railweave.analysis.adopt.servers import host_lists
 from railweave.model.catalog import in_force
 from railweave.operations.exports.figures import FAR, NEAR, NICS, SERVER, Figure, JobFigures, job_figures
+from railweave.operations.exports.placement import placements
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ FILL_IN = "<changeme>"
 
 
 def files(network: Network) -> dict[str, str]:
-    """Return the files of all tools, by relative name. Raises ``InputError`` if the simulator cannot answer a question."""
+    """Return the files of all tools, by relative name. Raises ``InputError`` if no server has a GPU with a NIC of its own, or the simulator cannot answer a question."""
+    placements(network)
     with in_force(network.catalog):
         jobs, notes = job_figures(network)
     result = {"figures.csv": _csv([figure for job in jobs for figure in job.figures])}
