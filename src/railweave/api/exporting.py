@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportPrometheus
-from railweave.errors import Argument, InputError, Problem
+from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus
+from railweave.errors import Argument, InputError, Option, Problem
 from railweave.operations.exports.sarif import sarif, workflow_commands
 from railweave.outputs.folder.sources import load
 from railweave.writing import write_asked, write_below
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from railweave.api.verbs import ForPipelines
     from railweave.model.findings import Finding
+
+    from railweave.operations.exports.netbox.sync import Synced
 
 
 @verb(ExportFiles)
@@ -61,3 +63,46 @@ def findings_for_pipelines(
     """
     write_asked(options.sarif, lambda: sarif(findings, source=source, good=good, counts=counts))
     return workflow_commands(findings, source=source) if options.github else []
+
+
+@verb(ExportNetbox)
+def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
+    """Write files that NetBox's pages import, or compare a NetBox server with the design and make it equal.
+
+    - ``progress``: a function that is called with a short description of the current activity.
+
+    Returns the names of the files with ``output``, and else the changes: with ``apply`` those that were carried out, otherwise
+    those that are needed. Nothing is deleted, and objects without the tag are not changed unless ``adopt`` is given.
+
+    Raises ``InputError`` for wrong options, for a missing token, or if NetBox would refuse a name of the network. Raises ``NetboxError``
+    if a request fails, ``OutputError`` if a file cannot be written, and the errors of ``load``.
+    """
+    from railweave.operations.exports.netbox.client import Client, token_of
+    from railweave.operations.exports.netbox.design import items
+
+    if (options.output is None) == (options.url is None):
+        fix = "give --output FOLDER for files, or --url URL for a server"
+        raise InputError([Problem(Option("--output"), "exactly one of --output and --url is required", fix)])
+    if options.output is not None and (options.apply or options.adopt):
+        fix = "leave them out, or give --url in place of --output"
+        raise InputError([Problem(Option("--apply"), "--apply and --adopt need a server", fix)])
+    if options.url is None:
+        from railweave.operations.exports.netbox.forms import files
+
+        network = options.network()
+        texts = files(network, items(network, site=options.site, tag=options.tag))
+        write_below(Path(str(options.output)), texts)
+        return list(texts)
+    from railweave.operations.exports.netbox.sync import export_to
+
+    with Client(options.url, token_of(options.token_file), options.ca) as client:
+        options.progress(f"reading and designing {options.source}")
+        wanted = items(options.network(), site=options.site, tag=options.tag)
+        return export_to(
+            client,
+            wanted,
+            tag=options.tag,
+            apply=options.apply,
+            adopt=options.adopt,
+            progress=options.progress,
+        )

@@ -344,3 +344,64 @@ class ExportPrometheus:
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
+
+
+@dataclass(frozen=True)
+class ExportNetbox(Source):
+    """Options of ``export_netbox``."""
+
+    _: KW_ONLY
+    output: Annotated[
+        Path | str | None,
+        Opt(
+            "Folder to write import files into: CSV files for NetBox's import pages, and device types in YAML. Existing files with the same names are replaced. Exactly one of --output and --url is required.",
+            letter="-o",
+            metavar="FOLDER",
+        ),
+    ] = None
+    url: Annotated[
+        str | None,
+        Opt(
+            "URL of a NetBox server (4.2 or later), for example https://netbox.example.net. The command shows the objects to create and to change there.",
+            metavar="URL",
+        ),
+    ] = None
+    apply: Annotated[
+        bool,
+        Opt("With --url: create and change the objects; default: only show them. Nothing is ever deleted."),
+    ] = False
+    adopt: Annotated[
+        bool,
+        Opt(
+            "With --url: also change objects of the same name that railweave did not make, and give them the tag. Default: they are used as they are, and their differences are reported."
+        ),
+    ] = False
+    site: Annotated[
+        str,
+        Opt(
+            "Name of the site in NetBox. Default: the name of the site in the fabric file.",
+            metavar="NAME",
+        ),
+    ] = ""
+    tag: Annotated[
+        str,
+        Opt(
+            "Tag of the objects that railweave makes. Objects without the tag are not changed.",
+            metavar="NAME",
+        ),
+    ] = "railweave"
+    token_file: Annotated[
+        Path | str | None,
+        Opt(
+            "File with the API token, which only its owner can read (mode 600). Default: the environment variable NETBOX_TOKEN.",
+            metavar="FILE",
+        ),
+    ] = None
+    ca: Annotated[
+        Path | str | None,
+        Opt(
+            "File of certificates (PEM) of the authority that signed the server's certificate. Default: the authorities of this machine.",
+            metavar="FILE",
+        ),
+    ] = None
+    progress: Callable[[str], None] = silent

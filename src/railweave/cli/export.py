@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import typer
 
-from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportPrometheus
+from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus
 from railweave.cli.command import command
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import print_json, telling, waiting
 from railweave.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from railweave.operations.exports.netbox.sync import Synced
 
 app = typer.Typer(no_args_is_help=True, help="Write a design as files for other tools.")
 
@@ -55,6 +57,54 @@ def prometheus(options: ExportPrometheus, *, as_json: bool, quiet: bool) -> None
     with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):
         files = export_prometheus.of(options)
     _show(options.output, files, as_json=as_json)
+
+
+_LISTED = 8
+"""The number of changes of one kind that are listed; --json lists all."""
+
+
+@app.command(short_help="NetBox: sites, racks, devices, interfaces, cables, addresses.")
+@command(ExportNetbox)
+def netbox(options: ExportNetbox, *, as_json: bool, quiet: bool) -> None:
+    """Create the design's objects on a NetBox server (--url), or write files that its import pages read (-o).
+
+    The objects are: sites, racks, device types, devices, interfaces, cables, VLANs, VRFs, prefixes, addresses and AS numbers. With --url,
+    the command shows the objects to create and to change, and exits 1 if there are any; --apply carries the changes out. Nothing is deleted.
+    Objects without the tag of railweave are not changed. The API token is in the environment variable NETBOX_TOKEN (docs/export.md#netbox).
+    """
+    from railweave.api.exporting import export_netbox
+
+    with telling(quiet=quiet or as_json) as progress:
+        result = export_netbox.of(replace(options, progress=progress))
+    if not hasattr(result, "changes"):
+        _show(str(options.output), cast("Sequence[str]", result), as_json=as_json)
+        return
+    synced = cast("Synced", result)
+    if as_json:
+        print_json(synced.to_json())
+    else:
+        _show_changes(synced)
+    if synced.differs and not synced.applied:
+        raise typer.Exit(1)
+
+
+def _show_changes(synced: Synced) -> None:
+    listed: dict[tuple[str, str], int] = {}
+    for change in synced.changes:
+        key = (change.kind, change.action)
+        listed[key] = listed.get(key, 0) + 1
+        if listed[key] <= _LISTED:
+            typer.echo(str(change))
+        elif listed[key] == _LISTED + 1:
+            count = sum((other.kind, other.action) == key for other in synced.changes)
+            typer.echo(f"  … and {count - _LISTED} more of kind {change.kind} to {change.action} (--json lists all)")
+    for note in synced.notes:
+        typer.echo(f"note: {note}")
+    words = ("created", "changed") if synced.applied else ("to create", "to change")
+    for kind, row in synced.counts().items():
+        typer.echo(f"{kind}: {row['create']} {words[0]}, {row['update']} {words[1]}, {row['equal']} equal")
+    last = "nothing to do" if not synced.differs else "done" if synced.applied else "carry the changes out with --apply"
+    typer.echo(f"{synced.url} (NetBox {synced.version}): {last}")
 
 
 def _show(folder: Path | str, files: Sequence[str], *, as_json: bool) -> None:

@@ -226,6 +226,9 @@ class System(Model):
     )
     vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
     loopback: str = Field(default="lo0", description="the interface of the router id")
+    management_port: str = Field(
+        default="eth0", description="the interface of management, as its commands and its LLDP name it"
+    )
     tunnel_loopback: str = Field(
         default="",
         description="that of tunnel endpoints, where they have addresses of their own; empty: the router id's",

@@ -1,0 +1,296 @@
+"""NetBox's REST API over HTTP: pages of objects, and lists of objects to create or change in one request.
+
+- Certificates are checked. Plain HTTP is used only to this machine, because it would expose the token.
+- Redirects are not followed: they could send the token to a different server.
+- Requests that only read are repeated after a lost connection. Those that change something are not, because NetBox may
+  have carried them out.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+import ssl
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
+from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
+from railweave.live.reach.target import Password
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+TOKEN_VARIABLE = "NETBOX_TOKEN"  # noqa: S105 - the name of a variable
+PAGE = 500
+"""The objects that one request asks for. A server may be configured to send fewer (MAX_PAGE_SIZE)."""
+BATCH = 100
+"""The objects that one request creates or changes."""
+_TIMEOUT_S = 300.0
+"""Seconds to wait for an answer: NetBox may need a minute for a list of cables."""
+_CONNECT_S = 20.0
+_TRIES = 3
+_QUERY = 1500
+"""The longest query in characters. Web servers refuse request lines of more than 4,000 characters or so."""
+_SHOWN = 5
+Record = dict[str, Any]
+
+
+class NetboxError(RailweaveError):
+    """A refused or failed request: its URL, the status and the server's message."""
+
+
+def token_of(file: Path | str | None) -> str:
+    """Return the API token: the content of a file that only its owner can read, or else of the variable NETBOX_TOKEN.
+
+    Raises ``InputError`` if there is no token, or if other users can read the file.
+    """
+    try:
+        if file is not None:
+            return Password("file", str(file)).value().strip()
+        return Password("env", TOKEN_VARIABLE).value().strip()
+    except ReachError as error:
+        place = FileLine(str(file)) if file is not None else Option("--token-file")
+        fix = (
+            f"export {TOKEN_VARIABLE}=TOKEN, or name a file of mode 600 that has the token"
+            if file is None
+            else error.fix
+        )
+        raise InputError([Problem(place, error.what, fix)]) from None
+
+
+class Client:
+    """A connection to the API of one NetBox server. ``requests`` counts the requests."""
+
+    def __init__(self, url: str, token: str, authority: Path | str | None = None) -> None:
+        """Prepare a connection; nothing is sent yet.
+
+        ``authority`` is a file of certificates of a private authority. Raises ``InputError`` if the URL or the file is not valid.
+        """
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        if parts.scheme not in {"https", "http"} or not parts.hostname or parts.query or parts.username:
+            fix = "write it as https://netbox.example.net"
+            raise InputError([Problem(Option("--url", url), "it is not the URL of a server", fix)])
+        if parts.scheme == "http" and not _this_machine(parts.hostname):
+            raise InputError([Problem(Option("--url", url), "plain HTTP would expose the token", "use https://")])
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/api')}"
+        self.requests = 0
+        self._base = f"{parts.path.rstrip('/').removesuffix('/api')}/api"
+        self._host, self._port = parts.hostname, parts.port
+        self._context = _tls(authority) if parts.scheme == "https" else None
+        scheme = "Bearer" if token.startswith("nbt_") else "Token"  # version 2 tokens (NetBox 4.5), version 1 tokens
+        self._headers = {
+            "Authorization": f"{scheme} {token}",
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+        }
+        self._connection: http.client.HTTPConnection | None = None
+        self._options: dict[str, Record | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def version(self) -> str:
+        """Return the release of the server. Raises ``NetboxError`` if it is not a NetBox server, or if it refuses the token."""
+        answer = self._ask("GET", "status/")
+        version = cast("Record", answer).get("netbox-version") if isinstance(answer, dict) else None
+        if not isinstance(version, str):
+            raise NetboxError(
+                f"{self.url}: /api/status/ is not that of a NetBox server; give --url the address of its web pages"
+            )
+        return version
+
+    def fields(self, path: str) -> Record | None:
+        """Return the fields that an object of a path can have, with the choices of each. None if the token may not create objects there."""
+        if path not in self._options:
+            answer = self._ask("OPTIONS", f"{path}/")
+            actions: Record = cast("Record", answer).get("actions", {}) if isinstance(answer, dict) else {}
+            self._options[path] = actions.get("POST")
+        return self._options[path]
+
+    def objects(
+        self, path: str, query: Mapping[str, str], name: str = "", values: Sequence[str | int] = ()
+    ) -> Iterator[Record]:
+        """Yield the objects of a path, page by page.
+
+        - ``query``: conditions that all objects meet.
+        - ``name`` and ``values``: a field and its values; objects with one of the values are yielded. Without a name, all
+          objects are.
+        """
+        for part in _parts(name, values) if name else [""]:
+            offset = 0
+            while True:
+                paged = urlencode({**query, "limit": PAGE, "offset": offset})
+                answer = self._ask("GET", f"{path}/?{'&'.join(filter(None, (paged, part)))}")
+                page = cast("Record", answer) if isinstance(answer, dict) else {}
+                results = cast("list[Record]", page.get("results", []))
+                yield from results
+                offset += len(results)
+                if not results or offset >= int(page.get("count") or 0):
+                    break
+
+    def send(self, method: str, path: str, objects: Sequence[Record], names: Sequence[str]) -> list[Record]:
+        """Create (POST) or change (PATCH) objects in one request, and return them as they are afterwards.
+
+        ``names`` are the names of the objects in errors. Raises ``NetboxError`` if the server refuses one of them: NetBox then
+        carries out none of the request.
+        """
+        try:
+            answer = self._ask(method, f"{path}/", list(objects))
+        except _RefusedError as refused:
+            raise NetboxError(f"{refused}{_reasons(refused.answer, names)}") from None
+        if not isinstance(answer, list):
+            raise NetboxError(f"{method} {self.url}/api/{path}/: the answer is not a list of objects")
+        return cast("list[Record]", answer)
+
+    def _ask(self, method: str, path: str, body: object = None) -> object:
+        """Send a request and return its answer. Raises ``NetboxError`` if that fails, with the URL and the server's message."""
+        url = f"{self.url}/api/{path}"
+        data = None if body is None else json.dumps(body).encode()
+        reads = method in {"GET", "OPTIONS"}
+        for tried in range(1, _TRIES + 1):
+            try:
+                status, text, location = self._exchange(method, f"{self._base}/{path}", data)
+            except ssl.SSLCertVerificationError as error:
+                fix = "name the file of the authority that signed it with --ca FILE"
+                raise NetboxError(f"{url}: its certificate is not trusted ({error.verify_message}); {fix}") from None
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if reads and tried < _TRIES:
+                    time.sleep(tried)
+                    continue
+                reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+                unknown = "" if reads else "; NetBox may have carried it out: the next plan shows what is missing"
+                raise NetboxError(f"{method} {url}: {reason}{unknown}") from None
+            if status in {502, 503, 504} and reads and tried < _TRIES:
+                time.sleep(tried)
+                continue
+            break
+        else:  # pragma: no cover - the loop ends by break or by an error
+            raise NetboxError(url)
+        if location:
+            raise NetboxError(
+                f"{method} {url}: HTTP {status} redirects to {location}; give --url that server's address"
+            )
+        answer: object = None
+        with suppress(ValueError):
+            answer = parse_json(text)
+        if status in {401, 403} and isinstance(answer, dict):
+            detail = cast("Record", answer).get("detail", "")
+            raise NetboxError(f"{method} {url}: HTTP {status}: {detail} (check the token and the rights of its user)")
+        if status >= 400:
+            raise _RefusedError(f"{method} {_short(url)}: HTTP {status}", answer if answer is not None else text[:300])
+        if answer is None and method != "DELETE":
+            raise NetboxError(f"{method} {_short(url)}: the answer (HTTP {status}) is not JSON: {text[:80]!r}")
+        return answer
+
+    def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, str, str]:
+        """Send one request; return the status, the text and the place that a redirect names."""
+        if self._connection is None:
+            if self._context is not None:
+                connection = http.client.HTTPSConnection(
+                    self._host, self._port, timeout=_CONNECT_S, context=self._context
+                )
+            else:
+                connection = http.client.HTTPConnection(self._host, self._port, timeout=_CONNECT_S)
+            connection.connect()
+            connection.sock.settimeout(_TIMEOUT_S)
+            self._connection = connection
+        self.requests += 1
+        self._connection.request(method, path, body=data, headers=self._headers)
+        response = self._connection.getresponse()
+        text = response.read(MOST_BYTES).decode("utf-8", "replace")
+        moved = response.headers.get("Location", "") if 300 <= response.status < 400 else ""
+        return response.status, text, moved
+
+
+class _RefusedError(NetboxError):
+    """A request that the server refused. ``answer`` is its explanation."""
+
+    def __init__(self, message: str, answer: object) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{'' if isinstance(self.answer, list) else f': {_flat(self.answer)}'}"
+
+
+def _reasons(answer: object, names: Sequence[str]) -> str:
+    """Return the server's reasons by object. NetBox answers a refused list with a list: an empty entry for each valid object."""
+    if not isinstance(answer, list):
+        return ""
+    entries = cast("list[object]", answer)
+    wrong = [
+        (names[number] if number < len(names) else f"object {number + 1}", entry)
+        for number, entry in enumerate(entries)
+        if entry
+    ]
+    lines = [f"\n  {name}: {_flat(entry)}" for name, entry in wrong[:_SHOWN]]
+    more = f"\n  and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    return "".join(lines) + more
+
+
+def _flat(answer: object) -> str:
+    """Return an explanation of the server on one line."""
+    if isinstance(answer, dict):
+        entries = cast("Record", answer)
+        return "; ".join(
+            _flat(value) if key in {"detail", "__all__", "non_field_errors"} else f"{key}: {_flat(value)}"
+            for key, value in entries.items()
+        )
+    if isinstance(answer, list):
+        return ", ".join(_flat(value) for value in cast("list[object]", answer) if value)
+    return safe_line(" ".join(str(answer).split()))
+
+
+def _short(url: str) -> str:
+    return url.partition("?")[0]
+
+
+def _parts(name: str, values: Sequence[str | int]) -> Iterator[str]:
+    """Yield queries for values of a field, each at most ``_QUERY`` characters long."""
+    words: list[str] = []
+    length = 0
+    for value in values:
+        word = f"{name}={quote(str(value), safe='')}"
+        if words and length + len(word) > _QUERY:
+            yield "&".join(words)
+            words, length = [], 0
+        words.append(word)
+        length += len(word) + 1
+    if words:
+        yield "&".join(words)
+
+
+def _this_machine(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def _tls(authority: Path | str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=None if authority is None else str(authority))
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            [
+                Problem(
+                    Option("--ca", str(authority)), f"no certificates can be read from it: {reason}", "name a PEM file"
+                )
+            ]
+        ) from None

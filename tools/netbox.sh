@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Make a root folder with a NetBox server in it, for the trial `netbox`: tools/netbox.sh DIR [VERSION]
+#
+# Debian trixie's PostgreSQL, Redis and Python 3.13, and NetBox from PyPI, with a database that has every table. The migrations
+# take some minutes of one processor. Needs root and a Debian-like system; says why where it cannot. Afterwards nothing runs, and
+# DIR/srv/fresh.tar is the empty database, from which each run of the trial starts.
+set -euo pipefail
+
+target=$(realpath -m "${1:?usage: tools/netbox.sh DIR [VERSION]}")
+version=${2:-4.7.3}
+skip() { echo "netbox: skipped: $1" >&2; exit 0; }
+
+[ -e "$target/srv/fresh.tar" ] && { echo "netbox: $target is there already"; exit 0; }
+[ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $target)"
+command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (src/railweave/live/lab/frr/frr-root.sh installs it)"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
+  || skip "no Debian mirror in this machine's apt sources"
+
+root="$target.partial"
+if [ ! -x "$root/usr/bin/redis-server" ]; then
+  rm -rf "$root"
+  mkdir -p "$(dirname "$target")"
+  mmdebstrap --quiet --variant=minbase --include=python3-venv,postgresql,redis-server,libpq5,ca-certificates \
+    --aptopt='Acquire::Check-Valid-Until "false"' trixie "$root" "$mirror" || skip "the packages could not be had"
+  chmod 755 "$root"
+fi
+
+# Python packages come through the authorities and resolvers that this machine uses.
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+cp -L /etc/hosts "$root/etc/hosts"
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+python=/opt/netbox/bin/python
+pip=($python -m pip install -qq --disable-pip-version-check)
+chroot "$root" python3 -m venv /opt/netbox
+chroot "$root" "${pip[@]}" --no-deps "netbox==$version" || skip "netbox $version could not be installed"
+# The C part of psycopg would need a compiler in this root; its binary wheel does the same.
+chroot "$root" $python -c '
+from importlib.metadata import requires
+for line in requires("netbox"):
+    if "extra ==" not in line:
+        print(line.replace("psycopg[c,pool]", "psycopg[binary,pool]"))
+' > "$root/srv/requires.txt"
+chroot "$root" "${pip[@]}" -r /srv/requires.txt || skip "the packages that NetBox needs could not be installed"
+
+mkdir -p "$root/opt/netbox/conf"
+cat > "$root/opt/netbox/conf/configuration.py" <<'PY'
+ALLOWED_HOSTS = ["*"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "netbox", "USER": "postgres", "PASSWORD": "", "HOST": "127.0.0.1", "PORT": 5433, "CONN_MAX_AGE": 300}}
+REDIS = {name: {"HOST": "127.0.0.1", "PORT": 6390, "DATABASE": number, "SSL": False} for number, name in enumerate(("tasks", "caching"))}
+SECRET_KEY = "x" * 60
+API_TOKEN_PEPPERS = {1: "y" * 60}
+CENSUS_REPORTING_ENABLED = False
+PY
+cat > "$root/srv/migrate.sh" <<'SH'
+set -euo pipefail
+bin=$(echo /usr/lib/postgresql/*/bin)
+rm -rf /srv/pg
+install -d -o postgres /srv/pg
+chmod 1777 /run
+su postgres -c "$bin/initdb -A trust -D /srv/pg > /dev/null"
+printf '%s\n' "listen_addresses = '127.0.0.1'" 'port = 5433' "unix_socket_directories = '/run'" \
+  'fsync = off' 'synchronous_commit = off' 'full_page_writes = off' >> /srv/pg/postgresql.conf
+su postgres -c "$bin/pg_ctl -w -D /srv/pg -l /srv/pg/log start > /dev/null"
+su postgres -c 'createdb -h 127.0.0.1 -p 5433 netbox'
+redis-server --port 6390 --bind 127.0.0.1 --daemonize yes --dir /run --save '' > /dev/null
+/opt/netbox/bin/netbox migrate --no-input > /srv/migrations.txt
+su postgres -c "$bin/pg_ctl -w -D /srv/pg stop > /dev/null"
+redis-cli -p 6390 shutdown nosave
+cd /srv
+tar cf fresh.tar pg
+SH
+# In a network namespace: the servers listen on its loopback only.
+nice unshare --net --mount --pid --fork --kill-child bash -c "ip link set lo up && mount -t proc proc '$root/proc' && exec chroot '$root' bash /srv/migrate.sh" \
+  || skip "the tables could not be made"
+mv "$root" "$target"
+echo "netbox: made $target"
