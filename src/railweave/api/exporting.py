@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus
+from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus, NetboxInventory
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.operations.exports.sarif import sarif, workflow_commands
 from railweave.outputs.folder.sources import load
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from railweave.api.verbs import ForPipelines
     from railweave.model.findings import Finding
 
+    from railweave.live.check.learnt import FilledInventory
     from railweave.operations.exports.netbox.sync import Synced
 
 
@@ -106,3 +107,31 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
             adopt=options.adopt,
             progress=options.progress,
         )
+
+
+@verb(NetboxInventory)
+def netbox_inventory(options: NetboxInventory) -> FilledInventory:
+    """Return the inventory of a fabric file, filled in with values of a NetBox server.
+
+    The values are serial numbers, MAC addresses and names of interfaces. A value that the inventory has stays; a different value in
+    NetBox is in ``notes``. ``difference()`` of the result returns the changes as text.
+
+    Raises ``InputError`` for a missing token, ``NetboxError`` if a request fails, ``OutputError`` if the file cannot be written, and the
+    errors of ``load``.
+    """
+    from railweave.live.check.learnt import filled_with, inventory_of
+    from railweave.model.intent.inventory import read_inventory
+    from railweave.operations.exports.netbox.client import Client, token_of
+    from railweave.operations.exports.netbox.learning import learn
+    from railweave.writing import write_file
+
+    with Client(options.url, token_of(options.token_file), options.ca) as client:
+        file = inventory_of(Path(options.fabric))
+        options.progress(f"reading and designing {options.fabric}")
+        network = load(options.fabric, device=options.device, hardware=options.hardware)
+        items = read_inventory(file).items
+        learned = learn(client, network, items, site=options.site, progress=options.progress)
+    filled = filled_with(file, learned.cells, learned.notes)
+    if options.write and filled.differs:
+        write_file(filled.file, filled.after)
+    return filled

@@ -346,6 +346,24 @@ class ExportPrometheus:
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
 
+NETBOX_TAG = Opt(
+    "Tag of the objects that railweave makes. Objects without the tag are not changed.",
+    metavar="NAME",
+)
+NETBOX_SITE = Opt(
+    "Name of the site in NetBox. Default: the name of the site in the fabric file.",
+    metavar="NAME",
+)
+NETBOX_TOKEN = Opt(
+    "File with the API token, which only its owner can read (mode 600). Default: the environment variable NETBOX_TOKEN.",
+    metavar="FILE",
+)
+NETBOX_CA = Opt(
+    "File of certificates (PEM) of the authority that signed the server's certificate. Default: the authorities of this machine.",
+    metavar="FILE",
+)
+
+
 @dataclass(frozen=True)
 class ExportNetbox(Source):
     """Options of ``export_netbox``."""
@@ -376,32 +394,29 @@ class ExportNetbox(Source):
             "With --url: also change objects of the same name that railweave did not make, and give them the tag. Default: they are used as they are, and their differences are reported."
         ),
     ] = False
-    site: Annotated[
+    site: Annotated[str, NETBOX_SITE] = ""
+    tag: Annotated[str, NETBOX_TAG] = "railweave"
+    token_file: Annotated[Path | str | None, NETBOX_TOKEN] = None
+    ca: Annotated[Path | str | None, NETBOX_CA] = None
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class NetboxInventory:
+    """Options of ``netbox_inventory``."""
+
+    fabric: Annotated[
+        Path | str, Argument("Fabric file (NAME.yaml). The inventory next to it, NAME.inventory.csv, is filled in.")
+    ]
+    _: KW_ONLY
+    url: Annotated[
         str,
-        Opt(
-            "Name of the site in NetBox. Default: the name of the site in the fabric file.",
-            metavar="NAME",
-        ),
-    ] = ""
-    tag: Annotated[
-        str,
-        Opt(
-            "Tag of the objects that railweave makes. Objects without the tag are not changed.",
-            metavar="NAME",
-        ),
-    ] = "railweave"
-    token_file: Annotated[
-        Path | str | None,
-        Opt(
-            "File with the API token, which only its owner can read (mode 600). Default: the environment variable NETBOX_TOKEN.",
-            metavar="FILE",
-        ),
-    ] = None
-    ca: Annotated[
-        Path | str | None,
-        Opt(
-            "File of certificates (PEM) of the authority that signed the server's certificate. Default: the authorities of this machine.",
-            metavar="FILE",
-        ),
-    ] = None
+        Opt("URL of the NetBox server (4.2 or later), for example https://netbox.example.net.", metavar="URL"),
+    ]
+    write: Annotated[bool, Opt("Write the changed inventory; default: only show how it would change.")] = False
+    site: Annotated[str, NETBOX_SITE] = ""
+    token_file: Annotated[Path | str | None, NETBOX_TOKEN] = None
+    ca: Annotated[Path | str | None, NETBOX_CA] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] = silent

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import typer
 
+from railweave.api.site_verbs import NetboxInventory
 from railweave.api.verbs import FillInventory
 from railweave.cli.command import command
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import print_json, telling, waiting
 from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from railweave.live.check.learnt import FilledInventory
 
 app = typer.Typer(no_args_is_help=True, help="Fill in NAME.inventory.csv, the list of delivered hardware.")
 
@@ -31,18 +38,38 @@ def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
 
     with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):
         result = fill_inventory.of(options)
+    _show(result, write=options.write, rows=options.capture is None, as_json=as_json)
+
+
+@app.command("from-netbox", short_help="Fill in serial numbers and MAC addresses of NetBox.")
+@command(NetboxInventory)
+def from_netbox(options: NetboxInventory, *, as_json: bool, quiet: bool) -> None:
+    """Fill in NAME.inventory.csv from a NetBox server: serial numbers, MAC addresses and names of interfaces.
+
+    A device of NetBox is used if it has the name of a device of the fabric file, or else its rack position and role. Values that the inventory
+    has stay: the command reports different values of NetBox. Without --write, it only shows the changes, and exits 1 if there are any. The
+    API token is in the environment variable NETBOX_TOKEN.
+    """
+    from railweave.api.exporting import netbox_inventory
+
+    with telling(quiet=quiet or as_json) as progress:
+        result = netbox_inventory.of(replace(options, progress=progress))
+    _show(result, write=options.write, rows=False, as_json=as_json)
+
+
+def _show(result: FilledInventory, *, write: bool, rows: bool, as_json: bool) -> None:
+    """Print how an inventory changes. ``rows`` is True if only empty rows are added."""
     if as_json:
-        print_json({**result.to_json(), "written": options.write and result.differs})
+        print_json({**result.to_json(), "written": write and result.differs})
     else:
         for line in result.difference():
             typer.echo(line)
         for note in result.notes:
             typer.echo(f"note: {note}")
-        rows = options.capture is None
         cells = counted(len(result.cells), "row") if rows else counted(sum(map(len, result.cells.values())), "cell")
         typer.echo(
             f"{result.file}: "
-            + (f"{cells} {'written' if options.write else 'to write (--write)'}" if result.differs else "nothing new")
+            + (f"{cells} {'written' if write else 'to write (--write)'}" if result.differs else "nothing new")
         )
-    if result.differs and not options.write:
+    if result.differs and not write:
         raise typer.Exit(1)

@@ -354,7 +354,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
     - a capture of a lab, which has no hardware
     - a capture that contains no device of the network
     """
-    file = _inventory_of(fabric)
+    file = inventory_of(fabric)
     if capture.meta.lab is not None:
         fix = "collect from the devices themselves: `railweave collect FABRIC -o CAPTURE --servers`"
         raise InputError(
@@ -377,7 +377,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
         new = {column: value for column, value in row.items() if known is None or _known(known, column) != value}
         if new:
             cells[key] = new
-    return _filled_inventory(file, cells, learned.notes)
+    return filled_with(file, cells, learned.notes)
 
 
 def add_rows(fabric: Path, network: Network) -> FilledInventory:
@@ -385,23 +385,24 @@ def add_rows(fabric: Path, network: Network) -> FilledInventory:
 
     Raises ``InputError`` for a build folder, which has no inventory file.
     """
-    file = _inventory_of(fabric)
+    file = inventory_of(fabric)
     items = read_inventory(file).items
     keys: list[Key] = [(switch.name, "") for switch in network.switches]
     for server in network.servers:
         keys += [(server.name, ""), *((server.name, nic.name) for nic in server.nics)]
-    return _filled_inventory(file, {key: {} for key in keys if key not in items}, [])
+    return filled_with(file, {key: {} for key in keys if key not in items}, [])
 
 
-def _inventory_of(fabric: Path) -> Path:
-    """Return the path of a fabric file's inventory. Raises ``InputError`` for a build folder, which has no inventory file."""
+def inventory_of(fabric: Path) -> Path:
+    """Return the path of a fabric file's inventory. Raises ``InputError`` for a build folder, which has no inventory of its own."""
     if fabric.is_dir():
         fix = "name the fabric file; its inventory is beside it"
         raise InputError([Problem(FileLine(str(fabric)), "a build folder has no inventory", fix)])
     return companion(fabric, "inventory.csv")
 
 
-def _filled_inventory(file: Path, cells: dict[Key, dict[str, str]], notes: list[str]) -> FilledInventory:
+def filled_with(file: Path, cells: dict[Key, dict[str, str]], notes: list[str]) -> FilledInventory:
+    """Return the inventory in a file with cells filled in. Nothing is written."""
     try:
         before = read_text(file)
     except FileNotFoundError:

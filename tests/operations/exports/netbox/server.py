@@ -90,8 +90,20 @@ def serving() -> Iterator[Netbox]:
     subprocess.run(["ip", "netns", "add", name], check=True)
     key, _, secret = TOKEN.removeprefix("nbt_").partition(".")
     script = START.replace("KEY", key).replace("SECRET", secret).replace("PORT", str(PORT))
-    words = ["ip", "netns", "exec", name, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]
-    mounts = f"mount -t proc proc '{SITE}/proc' && mount -t tmpfs tmpfs '{SITE}/dev/shm'"
+    words = [
+        "ip",
+        "netns",
+        "exec",
+        name,
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--propagation",
+        "private",
+    ]
+    mounts = f"mount -t proc proc '{SITE}/proc' && mount -t tmpfs tmpfs '{SITE}/dev/shm'"  # noqa: S108 - inside the root folder
     log = Path(f"/tmp/{name}.log").open("w+")  # noqa: SIM115, S108 - kept while the server runs
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -115,7 +127,12 @@ def serving() -> Iterator[Netbox]:
 def _until_it_answers(netbox: Netbox, process: subprocess.Popen[bytes], log: Path) -> None:
     for _ in range(240):
         assert process.poll() is None, log.read_text()
-        if "netbox-version" in netbox.run("curl", "-s", "-H", f"Authorization: Bearer {TOKEN}", f"{netbox.url}/api/status/", check=False).stdout:
+        if (
+            "netbox-version"
+            in netbox.run(
+                "curl", "-s", "-H", f"Authorization: Bearer {TOKEN}", f"{netbox.url}/api/status/", check=False
+            ).stdout
+        ):
             return
         time.sleep(0.5)
     raise AssertionError(f"NetBox does not answer: {log.read_text()}")

@@ -37,8 +37,8 @@ _LONGEST = 100
 """The longest label of a cable (dcim.Cable.label)."""
 _DESCRIPTION = 200
 """The longest description of an object (netbox.models.PrimaryModel.description)."""
-_RACK_UNITS = 42
-"""The height that a new rack gets, unless a device needs more. NetBox proposes the same."""
+_RACK_UNITS = 48
+"""The height that a new rack gets, unless a device needs more: the height of a rack in a fabric file that gives none."""
 _KBITS = 1_000_000
 """The kbit/s of 1 Gb/s: NetBox counts the speed of an interface in kbit/s."""
 ROLES = {
@@ -155,7 +155,7 @@ def _types(network: Network) -> Iterator[Item]:
         if kind.assumed:
             fields["comments"] = "The height is assumed: no document that railweave knows gives it."
         yield Item("device type", (kind.manufacturer, kind.model), fields)
-    for role in dict.fromkeys(_role(network, device) for device in (*network.switches, *network.servers)):
+    for role in dict.fromkeys(role_of(network, device) for device in (*network.switches, *network.servers)):
         name, color = ROLES[role]
         yield Item("device role", (name,), {"name": name, "slug": slug(name), "color": color, "vm_role": False})
     for nos in dict.fromkeys(switch.nos for switch in network.switches):
@@ -163,7 +163,8 @@ def _types(network: Network) -> Iterator[Item]:
         yield Item("platform", (name,), {"name": name, "slug": slug(name)})
 
 
-def _role(network: Network, device: Switch | Server) -> str:
+def role_of(network: Network, device: Switch | Server) -> str:
+    """Return the role of a device, a key of ``ROLES``."""
     role: str = getattr(device, "role", "")
     if role:
         return role
@@ -295,7 +296,7 @@ def _devices(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
         fields: dict[str, Value] = {
             "name": device.name,
             "device_type": Reference("device type", (kind.manufacturer, kind.model)),
-            "role": Reference("device role", (ROLES[_role(network, device)][0],)),
+            "role": Reference("device role", (ROLES[role_of(network, device)][0],)),
             "site": Reference("site", (site,)),
             "status": _STATUS.get(inactive.get(device.name, ""), "active"),
         }

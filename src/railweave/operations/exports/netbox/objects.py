@@ -94,13 +94,13 @@ KINDS = {
         _kind("RIR", "ipam/rirs", ("slug", "is_private"), shared=True),
         _kind("ASN", "ipam/asns", ("rir",)),
         _kind("VRF", "ipam/vrfs", ("enforce_unique",)),
-        _kind("VLAN group", "ipam/vlan-groups", ("slug",)),
+        _kind("VLAN group", "ipam/vlan-groups", ("slug", "scope_type", "scope_id")),
         _kind("VLAN", "ipam/vlans", ("status",)),
-        _kind("prefix", "ipam/prefixes", ("status",), plural="prefixes"),
+        _kind("prefix", "ipam/prefixes", ("status", "scope_type", "scope_id"), plural="prefixes"),
         _kind("device", "dcim/devices", query={"exclude": "config_context"}),
         _kind("interface", "dcim/interfaces"),
         _kind("MAC address", "dcim/mac-addresses", plural="MAC addresses"),
-        _kind("cable", "dcim/cables", ("color",)),
+        _kind("cable", "dcim/cables", ("profile",)),
         _kind("IP address", "ipam/ip-addresses", ("status",), plural="IP addresses"),
     )
 }

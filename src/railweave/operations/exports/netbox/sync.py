@@ -114,6 +114,8 @@ class _Export:
     progress: Callable[[str], None]
     ids: dict[Reference, int] = field(default_factory=dict[Reference, int])
     keys: dict[tuple[str, int], Key] = field(default_factory=dict[tuple[str, int], Key])
+    elsewhere: set[Reference] = field(default_factory=set[Reference])
+    """The addresses that railweave did not make, and that are not at the design's interface."""
 
     def known(self, kind: str, key: Key, record: Record) -> None:
         """Remember the number of an object on the server."""
@@ -188,7 +190,7 @@ def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     offered = export.client.fields(kind.path) if kind not in PRIMARY else None
     if offered is None and export.apply and kind not in PRIMARY:
         raise NetboxError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
-    items = [_supported(item, offered) for item in items]
+    items = [_supported(item, offered) for item in items if export.elsewhere.isdisjoint(_references(item))]
     found = lookup(export, kind, items)
     if kind not in PRIMARY:
         for key, record in found.records.items():
@@ -205,6 +207,10 @@ def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     _create(export, kind, creates)
     if found.unused:
         export.result.notes.append(_unused(kind, found))
+
+
+def _references(item: Item) -> set[Reference]:
+    return {value for value in item.fields.values() if isinstance(value, Reference)}
 
 
 def _unused(kind: Kind, found: Index) -> str:
@@ -239,7 +245,10 @@ def _resolved(export: _Export, value: Value, *, many: bool = False) -> object:
 
 def _fields(item: Item) -> dict[str, object]:
     """Return the fields of an object in words, for reports."""
-    return {name: " ".join(filter(None, value.key)) if isinstance(value, Reference) else value for name, value in item.fields.items()}
+    return {
+        name: " ".join(filter(None, value.key)) if isinstance(value, Reference) else value
+        for name, value in item.fields.items()
+    }
 
 
 def plain(value: object) -> object:
@@ -295,6 +304,8 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
     for item, record in pairs:
         body, new, before = _differences(export, kind, item, record)
         if not export.made_here(record):
+            if "assigned_object_id" in body:
+                export.elsewhere.add(Reference(kind.name, item.key))
             if body and not kind.shared:
                 words = ", ".join(f"{name} is {_shown(before[name])} (design: {_shown(new[name])})" for name in new)
                 export.result.notes.append(
