@@ -304,6 +304,7 @@ EXPORTED = Opt(
 
 EXPORTS = {
     "acceptance": "CVS, gcm, NVSentinel, l8k: predicted bandwidths as thresholds.",
+    "ansible": "Ansible: inventory, and playbooks that load a build folder.",
     "slurm": "Slurm: topology, nodes, GPUs, prologs, health check, batch script.",
     "topograph": "NVIDIA Topograph: cluster model, requests that read it.",
     "kueue": "Kueue: topology, resource flavors, labels of nodes.",

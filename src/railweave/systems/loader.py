@@ -46,6 +46,9 @@ FORMS = "forms.yaml"
 The file is optional and is next to ``system.yaml``.
 """
 
+ANSIBLE, ANSIBLE_LOAD = "ansible.yaml", "ansible_load.yaml"
+"""The file names of a system's Ansible variables and of its playbook, which loads the system's files (``railweave export ansible``). Both are optional."""
+
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
 """By module: the function of the folder's ``__init__`` through which railweave uses the module.
 
@@ -215,7 +218,7 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
     folder, modules = definition.parent, data.get("modules") or ()
     check_known(
         folder,
-        {*PARTS, *modules, definition.name, FORMS},
+        {*PARTS, *modules, definition.name, FORMS, ANSIBLE, ANSIBLE_LOAD},
         f"if it is no part of a system, name it in {definition.name} under `modules`",
     )
     there = modules_of(folder)

@@ -39,6 +39,8 @@ _DESCRIPTION = 200
 """The longest description of an object (netbox.models.PrimaryModel.description)."""
 _RACK_UNITS = 48
 """The height that a new rack gets, unless a device needs more: the height of a rack in a fabric file that gives none."""
+_RACK_WIDTH = 19
+"""The width of a new rack in inches (EIA-310)."""
 _KBITS = 1_000_000
 """The kbit/s of 1 Gb/s: NetBox counts the speed of an interface in kbit/s."""
 ROLES = {
@@ -101,7 +103,7 @@ def _check(network: Network, tag: str) -> None:
 
 
 def _all(network: Network, sites: Mapping[str, str], tag: str) -> Iterator[Item]:
-    yield Item("tag", (tag,), {"name": tag, "slug": slug(tag), "color": "607d8b", "description": "made by railweave"})
+    yield Item("tag", (tag,), {"name": tag, "slug": slug(tag), "color": "607d8b", "weight": 1000, "description": "made by railweave"})
     for name in dict.fromkeys(sites.values()):
         yield Item("site", (name,), {"name": name, "slug": slug(name), "status": "active"})
     yield from _racks(network, sites)
@@ -135,6 +137,7 @@ def _racks(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
             "site": Reference("site", (site,)),
             "status": "active",
             "u_height": top,
+            "width": _RACK_WIDTH,
         }
         yield Item("rack", (site, rack), fields)
 

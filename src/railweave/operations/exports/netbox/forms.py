@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from railweave.operations.exports.netbox.equipment import DeviceType
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
-    "tag": ("name", "slug", "color", "description"),
+    "tag": ("name", "slug", "color", "weight", "description"),
     "site": ("name", "slug", "status"),
-    "rack": ("site", "name", "status", "u_height"),
+    "rack": ("site", "name", "status", "u_height", "width"),
     "manufacturer": ("name", "slug"),
     "device type": ("manufacturer", "model", "slug", "u_height", "is_full_depth", "description", "comments"),
     "device role": ("name", "slug", "color", "vm_role"),

@@ -84,9 +84,9 @@ def _kind(
 KINDS = {
     kind.name: kind
     for kind in (
-        _kind("tag", "extras/tags", ("slug", "color", "description"), shared=True),
+        _kind("tag", "extras/tags", ("slug", "color", "weight", "description"), shared=True),
         _kind("site", "dcim/sites", ("slug", "status"), shared=True),
-        _kind("rack", "dcim/racks", ("status", "u_height")),
+        _kind("rack", "dcim/racks", ("status", "u_height", "width")),
         _kind("manufacturer", "dcim/manufacturers", ("slug",), shared=True),
         _kind("device type", "dcim/device-types", ("slug", "comments", "is_full_depth")),
         _kind("device role", "dcim/device-roles", ("slug", "color", "vm_role"), shared=True),
