@@ -33,8 +33,8 @@ def export(options: ExportFiles) -> Sequence[str]:
     errors of ``load``.
     """
     if options.target not in EXPORTS:
-        description = f"there is no target {options.target!r}"
-        raise InputError([Problem(Argument("target"), description, f"targets are {', '.join(EXPORTS)}")])
+        message = f"there is no target {options.target!r}"
+        raise InputError([Problem(Argument("target"), message, f"targets are {', '.join(EXPORTS)}")])
     module = import_module(f"railweave.operations.exports.{options.target}")
     files: dict[str, str] = module.files(options.network())
     write_below(Path(options.output), files)

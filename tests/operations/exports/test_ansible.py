@@ -192,7 +192,12 @@ def test_servers_are_shown_the_plan_and_then_get_it(tmp_path: Path) -> None:
                 "-e",
                 f"railweave_etc={tmp_path / 'etc'}",
             ),
-            *("-e", f"railweave_staged={tmp_path / 'staged.json'}", "-e", f"ansible_python_interpreter={sys.executable}"),
+            *(
+                "-e",
+                f"railweave_staged={tmp_path / 'staged.json'}",
+                "-e",
+                f"ansible_python_interpreter={sys.executable}",
+            ),
         )
         before = host.run("ip", "rule").stdout
         shown = ran(tmp_path, *play)

@@ -139,8 +139,8 @@ def _check_groups(groups: Iterable[tuple[str, ...]], hosts: Iterable[str]) -> No
     both = set(named.values()) & {*hosts}
     if both:
         fix = "change the name in the fabric file (`naming:` or `servers:`)"
-        what = f"the name is also that of a group of hosts ({_SOURCE})"
-        raise InputError([Problem(NetworkPart(name), what, fix) for name in sorted(both)])
+        message = f"the name is also that of a group of hosts ({_SOURCE})"
+        raise InputError([Problem(NetworkPart(name), message, fix) for name in sorted(both)])
 
 
 def _inventory(network: Network, groups: dict[tuple[str, ...], list[str]], variables: dict[str, Any]) -> dict[str, Any]:

@@ -79,9 +79,9 @@ def _sites(network: Network, site: str) -> dict[str, str]:
     if not site:
         return {name: name or network.name for name in named_sites}
     if len(named_sites) > 1:
-        what = f"the network has {len(named_sites)} sites: {', '.join(named_sites)}"
+        message = f"the network has {len(named_sites)} sites: {', '.join(named_sites)}"
         raise InputError(
-            [Problem(Option("--site"), what, "leave --site out: the sites have the names of the fabric file")]
+            [Problem(Option("--site"), message, "leave --site out: the sites have the names of the fabric file")]
         )
     return dict.fromkeys(named_sites, site)
 
@@ -103,7 +103,11 @@ def _check(network: Network, tag: str) -> None:
 
 
 def _all(network: Network, sites: Mapping[str, str], tag: str) -> Iterator[Item]:
-    yield Item("tag", (tag,), {"name": tag, "slug": slug(tag), "color": "607d8b", "weight": 1000, "description": "made by railweave"})
+    yield Item(
+        "tag",
+        (tag,),
+        {"name": tag, "slug": slug(tag), "color": "607d8b", "weight": 1000, "description": "made by railweave"},
+    )
     for name in dict.fromkeys(sites.values()):
         yield Item("site", (name,), {"name": name, "slug": slug(name), "status": "active"})
     yield from _racks(network, sites)
@@ -352,7 +356,13 @@ def _switch_interfaces(network: Network, switch: Switch) -> Iterator[Item]:
 
 
 def _port(
-    network: Network, switch: Switch, name: str, physical: int, speed_gbps: int, words: str, fields: Mapping[str, Value]
+    network: Network,
+    switch: Switch,
+    name: str,
+    physical: int | None,
+    speed_gbps: int,
+    words: str,
+    fields: Mapping[str, Value],
 ) -> Item:
     kind = port_type(network, switch.model, physical, speed_gbps)
     base: dict[str, Value] = {"type": kind, "speed": speed_gbps * _KBITS, "description": _described(words)}

@@ -83,8 +83,10 @@ def lookup(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
 def _again(export: Export, kind: Kind, items: Sequence[Item], of: str) -> Index:
     """Return the devices or interfaces of which one more field is compared."""
     by_id = {export.ids[Reference(of, item.key)]: item.key for item in items if Reference(of, item.key) in export.ids}
-    found = export.client.objects(kind.path, {"exclude": "config_context"} if of == "device" else {}, "id", list(by_id))
-    return Index({by_id[record["id"]]: record for record in found})
+    records = export.client.objects(
+        kind.path, {"exclude": "config_context"} if of == "device" else {}, "id", list(by_id)
+    )
+    return Index({by_id[record["id"]]: record for record in records})
 
 
 def _named(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
@@ -196,14 +198,14 @@ def _cables(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
     for record in cables.values():
         if len(ports := _ports(record)) == 2:
             by_ends[frozenset(ports)] = record
-    found: dict[Key, Record] = {}
+    by_key: dict[Key, Record] = {}
     for item in items:
         ends = _wanted(export, item)
         if None not in ends and (record := by_ends.get(frozenset(end for end in ends if end is not None))) is not None:
-            found[item.key] = record
-    used = {record["id"] for record in found.values()}
+            by_key[item.key] = record
+    used = {record["id"] for record in by_key.values()}
     unused = [record for record in cables.values() if record["id"] not in used and export.tagged(record)]
-    return Index(found, unused, list(cables.values()))
+    return Index(by_key, unused, list(cables.values()))
 
 
 def _ports(record: Record) -> list[int]:
@@ -221,14 +223,14 @@ def _wanted(export: Export, item: Item) -> tuple[int | None, int | None]:
 
 
 def moved_items(
-    export: Export, items: Sequence[Item], found: Index
+    export: Export, items: Sequence[Item], index: Index
 ) -> tuple[list[tuple[Record, Item]], list[Item], list[str]]:
     """Divide cables that no cable of the server has the ends of.
 
     Returns (cables of the server that move, each with the design's cable; cables to create; notes about cables that are left out).
     """
-    used = {record["id"] for record in found.records.values()}
-    at_port: dict[int, Record] = {port: record for record in found.cables for port in _ports(record)}
+    used = {record["id"] for record in index.records.values()}
+    at_port: dict[int, Record] = {port: record for record in index.cables for port in _ports(record)}
     moves: list[tuple[Record, Item]] = []
     creates: list[Item] = []
     notes: list[str] = []

@@ -191,30 +191,30 @@ def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     if offered is None and export.apply and kind not in PRIMARY:
         raise NetboxError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
     items = [_supported(item, offered) for item in items if export.elsewhere.isdisjoint(_references(item))]
-    found = lookup(export, kind, items)
+    index = lookup(export, kind, items)
     if kind not in PRIMARY:
-        for key, record in found.records.items():
+        for key, record in index.records.items():
             export.known(kind.name, key, record)
-    creates = [item for item in items if item.key not in found.records]
-    updates = [(item, found.records[item.key]) for item in items if item.key in found.records]
+    creates = [item for item in items if item.key not in index.records]
+    updates = [(item, index.records[item.key]) for item in items if item.key in index.records]
     if kind in PRIMARY:
         for item in creates:  # its object is only planned
             export.result.changes.append(Change(kind.name, "update", item.name, _fields(item)))
         creates = []
     if kind.name == "cable":
-        creates = _cables(export, kind, creates, found)
+        creates = _cables(export, kind, creates, index)
     _update(export, kind, updates)
     _create(export, kind, creates)
-    if found.unused:
-        export.result.notes.append(_unused(kind, found))
+    if index.unused:
+        export.result.notes.append(_unused(kind, index))
 
 
 def _references(item: Item) -> set[Reference]:
     return {value for value in item.fields.values() if isinstance(value, Reference)}
 
 
-def _unused(kind: Kind, found: Index) -> str:
-    names = [str(record.get("display") or record["id"]) for record in found.unused]
+def _unused(kind: Kind, index: Index) -> str:
+    names = [str(record.get("display") or record["id"]) for record in index.unused]
     shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
     return f"{counted(len(names), kind.name, kind.many)} with the tag that the design does not have, left as they are: {shown}"
 
@@ -388,16 +388,16 @@ def _ends(export: _Export, item: Item) -> Record:
     }
 
 
-def _cables(export: _Export, kind: Kind, items: Sequence[Item], found: Index) -> list[Item]:
+def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) -> list[Item]:
     """Move cables that railweave made and that the design now connects elsewhere. Return the cables to create.
 
     A cable between ports that are both free is created. A cable that railweave did not make stays; the designed cable is
     then left out, with a note.
     """
-    moves, creates, refused = moved_items(export, items, found)
+    moves, creates, refused = moved_items(export, items, index)
     export.result.notes.extend(refused)
     taken = {record["id"] for record, _ in moves}
-    found.unused[:] = [record for record in found.unused if record["id"] not in taken]
+    index.unused[:] = [record for record in index.unused if record["id"] not in taken]
     changes: list[Change] = []
     bodies: list[Record] = []
     for record, item in moves:
@@ -407,13 +407,13 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], found: Index) ->
         bodies.append({"id": record["id"], **body, **_ends(export, item)})
         changes.append(Change(kind.name, "update", item.name, new, before))
     if export.apply and moves:
-        _release(export, kind, moves, creates, found)
+        _release(export, kind, moves, creates, index)
     _send(export, kind, "PATCH", bodies, changes)
     return creates
 
 
 def _release(
-    export: _Export, kind: Kind, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], found: Index
+    export: _Export, kind: Kind, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], index: Index
 ) -> None:
     """Take cables off the ports that other cables are to have, because NetBox accepts one cable on a port."""
     wanted: dict[int, int] = {}
@@ -424,7 +424,7 @@ def _release(
         for end in _ends(export, item).values():
             wanted[end[0]["object_id"]] = 0
     bodies: list[Record] = []
-    for record in found.cables:
+    for record in index.cables:
         body: Record = {}
         for side in ("a_terminations", "b_terminations"):
             ports = [end["object_id"] for end in record[side]]
