@@ -47,7 +47,7 @@ exec /opt/netbox/bin/gunicorn --bind 127.0.0.1:PORT --workers 2 --threads 2 --ti
 
 
 def missing() -> str:
-    """Why no server can be started here; empty if one can."""
+    """Return the reason why no server can be started here; empty if there is none."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     return "" if (SITE / "srv" / "fresh.tar").exists() else f"{SITE} has no NetBox: run tools/netbox.sh {SITE}"

@@ -1,6 +1,6 @@
 """Files that NetBox's import pages read: a table (CSV) for each kind of objects, and the device types as YAML.
 
-The columns are those of the import forms of NetBox 4.7 (modules ``bulk_import`` of dcim and ipam). The numbers in the names of
+The columns are those of the import forms of NetBox 4.7 (the forms of bulk import in dcim and ipam). The numbers in the names of
 the files are the order of the import. The YAML files have the form of the community's device type library
 (netbox-community/devicetype-library).
 
