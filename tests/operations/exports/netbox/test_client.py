@@ -21,7 +21,7 @@ from railweave.operations.exports.netbox.client import Client, NetboxError, toke
 from railweave.operations.exports.netbox.sync import export_to
 
 Answer = Callable[[BaseHTTPRequestHandler], "tuple[int, Any] | None"]
-"""What the server answers to a request: status and value; None closes the connection."""
+"""The server's answer to a request: status and value. None closes the connection."""
 
 
 @contextmanager
