@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from railweave.cli import main
 from railweave.errors import InputError
@@ -25,8 +31,8 @@ Answer = Callable[[BaseHTTPRequestHandler], "tuple[int, Any] | None"]
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[str]:
-    """A server; gives its URL."""
+def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """A server, with ``tls`` by HTTPS; gives its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def _all(self) -> None:
@@ -52,10 +58,12 @@ def serving(answer: Answer) -> Iterator[str]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
@@ -200,6 +208,27 @@ def test_a_bad_authority_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(InputError, match="no certificates can be read"):
         Client("https://netbox.example.net", "t", tmp_path / "ca.pem")
+
+
+def test_a_private_authority_is_trusted_only_if_it_is_named(tmp_path: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "netbox")])
+    begin = datetime(2020, 1, 1, tzinfo=UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, begin, begin + timedelta(days=36500))
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    certificate = builder.add_extension(address, critical=False).sign(key, hashes.SHA256())
+    chain, private = tmp_path / "chain.pem", tmp_path / "key.pem"
+    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    plain = serialization.NoEncryption()
+    private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain, private)
+    with serving(lambda _: (200, {"netbox-version": "4.7.3"}), context) as url:
+        with Client(url, "t") as client, pytest.raises(NetboxError, match="not trusted.*--ca FILE"):
+            client.version()
+        with Client(url, "t", chain) as client:
+            assert client.version() == "4.7.3"
 
 
 def test_an_old_release_is_refused() -> None:

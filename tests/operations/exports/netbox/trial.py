@@ -348,6 +348,34 @@ other.save()
     ]
 
 
+def renamed(folder: Path) -> list[str]:
+    """A device and an interface that have other names in NetBox, found by rack position and by cable; a device in another unit."""
+    fabric = folder / "three-vendors.yaml"
+    for ending in ("yaml", "lock"):
+        shutil.copy(EXAMPLES / f"three-vendors.{ending}", folder)
+    with serving() as netbox:
+        synced(netbox, fabric, "--apply")
+        netbox.shell("""
+from dcim.models import *
+Device.objects.filter(name="fra1-h100-01").update(name="old-name", serial="SN-OLD")
+Interface.objects.filter(device__name="fra1-h100-02", name="gpu0_eth").update(name="ens1f0")
+spine = Device.objects.get(name="fra1-spine1")
+spine.position = 44
+spine.save()
+""")
+        words = ("inventory", "from-netbox", fabric, "--url", netbox.url)
+        shown = netbox.railweave(*words, "--write").stdout
+        assert "NetBox calls the device at rack K1 unit 1 old-name; rename one of them" in shown, shown
+        assert "fra1-spine1: NetBox has it in rack K1 unit 44, the fabric file in rack K1 unit 46" in shown, shown
+        text = (folder / "three-vendors.inventory.csv").read_text()
+        assert "fra1-h100-01,,,SN-OLD" in text, text
+        assert "fra1-h100-02,gpu0_eth,,,ens1f0" in text, text
+    say("names: a device found by its rack position, an interface by its cable, a rack unit that differs reported")
+    return [
+        "| a device and an interface renamed in NetBox | found by rack position and by cable; the names are reported and filled in |"
+    ]
+
+
 def main() -> int:
     """All parts. Gives the exit status."""
     if why := missing():
@@ -357,7 +385,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            facts = [*changed(folder), *killed(), *inventory(folder)]
+            facts = [*changed(folder), *killed(), *inventory(folder), *renamed(folder)]
             rows = {name: imported(folder, name) for name in ("h100-rlb", "three-vendors", "multitenancy-lab")}
             facts.append(
                 f"| import files, by NetBox's own import pages | {', '.join(f'{name}: {count} rows' for name, count in rows.items())}; then the plan is empty |"

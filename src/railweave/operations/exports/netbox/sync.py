@@ -331,8 +331,12 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
 def _create(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     """Create objects. Those that refer to another object of the same kind come after it."""
     while items:
-        waiting = [item for item in items if _waits(export, kind, item)] if export.apply else []
-        now = [item for item in items if item not in waiting] if waiting else list(items)
+        waiting: list[Item] = []
+        now: list[Item] = []
+        for item in items:
+            (waiting if export.apply and _waits(export, kind, item) else now).append(item)
+        if not now:  # the server then says what is missing
+            now, waiting = waiting, []
         bodies: list[Record] = []
         for item in now:
             body: Record = {
