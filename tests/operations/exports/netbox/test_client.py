@@ -131,6 +131,29 @@ def test_a_token_is_sent_as_its_version_asks(token: str, header: str) -> None:
     assert seen == [header]
 
 
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [{"index": 1, "errors": {"mtu": ["too large"]}}, {"index": 2, "errors": {"__all__": ["already exists"]}}],
+        [{"id": 11, "errors": {"mtu": ["too large"]}}, {"id": 12, "errors": {"__all__": ["already exists"]}}],
+    ],
+)
+def test_a_refused_list_of_netbox_4_7_is_told_by_object(errors: list[dict[str, Any]]) -> None:
+    """The forms that NetBox 4.7.3 gave, for objects to create and to change."""
+    answer = {"detail": "2 of 3 objects could not be created.", "errors": errors}
+    bodies = [{"id": 10}, {"id": 11}, {"id": 12}]
+    names = ["one", "leaf1 et-0/0/1", "leaf1 et-0/0/2"]
+    with (
+        serving(lambda _: (400, answer)) as url,
+        Client(url, "t") as client,
+        pytest.raises(NetboxError) as refused,
+    ):
+        client.send("POST", "dcim/interfaces", bodies, names)
+    assert str(refused.value) == (
+        f"POST {url}/api/dcim/interfaces/: HTTP 400\n  leaf1 et-0/0/1: mtu: too large\n  leaf1 et-0/0/2: already exists"
+    )
+
+
 def test_a_refused_list_is_told_by_object() -> None:
     with (
         serving(lambda _: (400, [{}, {"mtu": ["too large"]}, {"__all__": ["already exists"]}])) as url,
@@ -225,7 +248,7 @@ def test_a_private_authority_is_trusted_only_if_it_is_named(tmp_path: Path) -> N
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, private)
     with serving(lambda _: (200, {"netbox-version": "4.7.3"}), context) as url:
-        with Client(url, "t") as client, pytest.raises(NetboxError, match="not trusted.*--ca FILE"):
+        with Client(url, "t") as client, pytest.raises(NetboxError, match=r"not trusted.*--ca FILE"):
             client.version()
         with Client(url, "t", chain) as client:
             assert client.version() == "4.7.3"

@@ -348,6 +348,43 @@ other.save()
     ]
 
 
+IN_THE_WAY = """
+from dcim.models import *
+from users.models import Token
+from django.contrib.auth import get_user_model
+site = Site.objects.create(name="site1", slug="site1")
+rack = Rack.objects.create(name="K1", site=site, u_height=48)
+maker = Manufacturer.objects.create(name="x", slug="x")
+kind = DeviceType.objects.create(manufacturer=maker, model="x", slug="x", u_height=1)
+role = DeviceRole.objects.create(name="x", slug="x", color="ff0000")
+Device.objects.create(name="in-the-way", site=site, rack=rack, position=3, face="front", device_type=kind, role=role)
+Token(user=get_user_model().objects.create_user("reader", password="reader-reader-1"), version=1, token="0" * 40).save()
+"""
+
+
+def refused() -> list[str]:
+    """An object that NetBox refuses: the export says which and why, and continues when the reason is gone. Tokens without rights."""
+    fabric = EXAMPLES / "three-vendors.yaml"
+    with serving() as netbox:
+        netbox.shell(IN_THE_WAY)
+        words = ("export", "netbox", fabric, "--url", netbox.url, "-q")
+        first = netbox.railweave(*words, "--apply", check=False)
+        assert first.returncode == 1, first.stdout
+        assert "device fra1-h100-01: position: U1.0 is already occupied" in first.stderr, first.stderr
+        assert "until then created or changed: 1 tag, 1 rack, " in first.stderr, first.stderr
+        netbox.shell("from dcim.models import Device; Device.objects.get(name='in-the-way').delete()")
+        netbox.railweave(*words, "--apply")
+        netbox.railweave(*words)  # exit code 0: nothing to do
+        for token, message in (("0" * 40, "You do not have permission"), ("1" * 40, "Invalid v1 token")):
+            done = netbox.run(sys.executable, "-m", "railweave", *words, env={"NETBOX_TOKEN": token}, check=False)
+            assert done.returncode == 1, done.stdout
+            assert message in done.stderr, done.stderr
+    say("refused: the object and the reason are named, and the next run completes it; tokens without rights are named")
+    return [
+        "| a rack unit that is taken | the device and NetBox's reason are named; when the unit is free, the next run completes the export |"
+    ]
+
+
 def renamed(folder: Path) -> list[str]:
     """A device and an interface that have other names in NetBox, found by rack position and by cable; a device in another unit."""
     fabric = folder / "three-vendors.yaml"
@@ -385,7 +422,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            facts = [*changed(folder), *killed(), *inventory(folder), *renamed(folder)]
+            facts = [*changed(folder), *killed(), *inventory(folder), *renamed(folder), *refused()]
             rows = {name: imported(folder, name) for name in ("h100-rlb", "three-vendors", "multitenancy-lab")}
             facts.append(
                 f"| import files, by NetBox's own import pages | {', '.join(f'{name}: {count} rows' for name, count in rows.items())}; then the plan is empty |"

@@ -152,7 +152,8 @@ class Client:
         try:
             answer = self._ask(method, f"{path}/", list(objects))
         except _RefusedError as refused:
-            raise NetboxError(f"{refused}{_reasons(refused.answer, names)}") from None
+            reasons = _reasons(refused.answer, objects, names)
+            raise NetboxError(f"{refused.args[0]}{reasons}" if reasons else str(refused)) from None
         if not isinstance(answer, list):
             raise NetboxError(f"{method} {self.url}/api/{path}/: the answer is not a list of objects")
         return cast("list[Record]", answer)
@@ -226,20 +227,26 @@ class _RefusedError(NetboxError):
         self.answer = answer
 
     def __str__(self) -> str:
-        return f"{self.args[0]}{'' if isinstance(self.answer, list) else f': {_flat(self.answer)}'}"
+        return f"{self.args[0]}: {_flat(self.answer)}"
 
 
-def _reasons(answer: object, names: Sequence[str]) -> str:
-    """Return the server's reasons by object. NetBox answers a refused list with a list: an empty entry for each valid object."""
-    if not isinstance(answer, list):
-        return ""
-    entries = cast("list[object]", answer)
-    wrong = [
-        (names[number] if number < len(names) else f"object {number + 1}", entry)
-        for number, entry in enumerate(entries)
-        if entry
+def _reasons(answer: object, objects: Sequence[Record], names: Sequence[str]) -> str:
+    """Return the server's reasons by object; empty if the answer has no such form.
+
+    NetBox 4.7 answers a refused list with ``errors``: entries with the ``index`` of an object to create, or with the ``id`` of an
+    object to change. Earlier releases answer with a list that has an entry for each object, which is empty for a valid object.
+    """
+    numbers = {body.get("id"): number for number, body in enumerate(objects)}
+    wrong: list[tuple[int | None, object]] = []
+    if isinstance(answer, list):
+        wrong = [(number, entry) for number, entry in enumerate(cast("list[object]", answer)) if entry]
+    elif isinstance(answer, dict) and isinstance(errors := cast("Record", answer).get("errors"), list):
+        for entry in cast("list[Record]", errors):
+            wrong.append((entry.get("index", numbers.get(entry.get("id"))), entry.get("errors")))
+    lines = [
+        f"\n  {names[number] if number is not None and number < len(names) else 'an object'}: {_flat(entry)}"
+        for number, entry in wrong[:_SHOWN]
     ]
-    lines = [f"\n  {name}: {_flat(entry)}" for name, entry in wrong[:_SHOWN]]
     more = f"\n  and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     return "".join(lines) + more
 

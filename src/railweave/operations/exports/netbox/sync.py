@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from railweave.counting import counted
 from railweave.operations.exports.netbox.client import BATCH, NetboxError
-from railweave.operations.exports.netbox.matching import Index, lookup, moved_items
+from railweave.operations.exports.netbox.matching import Index, created, lookup, moved_items
 from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Kind, Reference, Value, slug
 
 if TYPE_CHECKING:
@@ -376,8 +376,8 @@ def _send(
         part = slice(start, start + BATCH)
         names = [f"{change.kind} {change.name}" for change in changes[part]]
         records = export.client.send(method, kind.path, bodies[part], names)
-        for item, record in zip(items[part], records, strict=False):
-            export.known(kind.name, item.key, record)
+        for key, record in created(export, kind, items[part], records).items() if items else ():
+            export.known(kind.name, key, record)
         export.result.changes.extend(changes[part])
         export.progress(f"{kind.many}: {min(start + BATCH, len(bodies))} of {len(bodies)} {words}")
 
