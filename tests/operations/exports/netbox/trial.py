@@ -23,7 +23,8 @@ from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
 from tests.operations.exports.netbox.server import SITE, Netbox, missing, serving
 
-PAGE = ROOT / "docs" / "export-netbox.part.md"
+PAGES = (ROOT / "docs" / "export.md", ROOT / "docs" / "export-netbox.part.md")
+"""The pages that may have the table."""
 BEGIN, END = "<!-- netbox-trial: begin -->", "<!-- netbox-trial: end -->"
 NETWORKS = (
     "h100-rlb", "three-vendors", "sonic-mi355x", "multitenancy-lab", "evpn-functional", "evpn-server-isolation", "frontend-mixed", "dci-50km",
@@ -431,15 +432,26 @@ def main() -> int:
     except (AssertionError, subprocess.SubprocessError) as wrong:
         say(f"{wrong}\nnetbox-trial: failed")
         return 1
-    if PAGE.exists() and names == list(NETWORKS):
+    if names == list(NETWORKS):
         head = [
             "| network | objects | of them cables | plan | apply | requests | second plan |",
             "|---|---|---|---|---|---|---|",
         ]
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        lines = [f"{before}{BEGIN}", *head, *table, "", "| | |", "|---|---|", *facts, f"{END}{rest.partition(END)[2]}"]
-        write_file(PAGE, "\n".join(lines))
+        for file in PAGES:
+            page = file.read_text(encoding="utf-8") if file.exists() else ""
+            if BEGIN in page:
+                before, _, rest = page.partition(BEGIN)
+                lines = [
+                    f"{before}{BEGIN}",
+                    *head,
+                    *table,
+                    "",
+                    "| | |",
+                    "|---|---|",
+                    *facts,
+                    f"{END}{rest.partition(END)[2]}",
+                ]
+                write_file(file, "\n".join(lines))
     say("netbox-trial: ok")
     return 0
 
