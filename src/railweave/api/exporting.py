@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.api.verbs import ForPipelines
-    from railweave.model.findings import Finding
-
     from railweave.live.check.learnt import FilledInventory
+    from railweave.model.findings import Finding
     from railweave.operations.exports.netbox.sync import Synced
 
 

@@ -36,7 +36,7 @@ def _register(name: str, about: str) -> None:
             files = export.of(replace(options, target=name))
         _show(options.output, files, as_json=as_json)
 
-    export_to.__doc__ = f"Write files for {about} (docs/export.md)"
+    export_to.__doc__ = f"Write files for {about} (docs/export/{name}.md)"
     app.command(name, short_help=about)(command(ExportFiles)(export_to))
 
 
@@ -70,7 +70,7 @@ def netbox(options: ExportNetbox, *, as_json: bool, quiet: bool) -> None:
 
     The objects are: sites, racks, device types, devices, interfaces, cables, VLANs, VRFs, prefixes, addresses and AS numbers. With --url,
     the command shows the objects to create and to change, and exits 1 if there are any; --apply carries the changes out. Nothing is deleted.
-    Objects without the tag of railweave are not changed. The API token is in the environment variable NETBOX_TOKEN (docs/export.md#netbox).
+    Objects without the tag of railweave are not changed. The API token is in the environment variable NETBOX_TOKEN (docs/export/netbox.md).
     """
     from railweave.api.exporting import export_netbox
 

@@ -1,6 +1,6 @@
-"""Predicted figures as thresholds of other people's acceptance tests (docs/export.md).
+"""Predicted figures as thresholds of other people's acceptance tests (docs/export/acceptance.md).
 
-Sources, each at the version that docs/export.md names: ROCm CVS, ``cvs/lib/rccl_lib.py`` (its functions rccl_perf and check_bus_bw);
+Sources, each at the version that docs/export/acceptance.md names: ROCm CVS, ``cvs/lib/rccl_lib.py`` (its functions rccl_perf and check_bus_bw);
 gcm, ``gcm/health_checks/checks/check_nccl.py``; NVSentinel, docs/configuration/preflight.md; k8s-launch-kit,
 docs/user/validation.md.
 """

@@ -1,4 +1,4 @@
-"""The topology of a network as a simulation for NVIDIA DSX Air, and the ports behind its interfaces (docs/export.md).
+"""The topology of a network as a simulation for NVIDIA DSX Air, and the ports behind its interfaces (docs/export/air.md).
 
 Sources: NVIDIA Air user guide, "Custom Topology" (Importing Custom Topologies with External Files); DSX Air API reference,
 "Create a simulation out of a supported topology format".

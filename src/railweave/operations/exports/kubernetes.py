@@ -1,4 +1,4 @@
-"""The networks of GPU servers for Kubernetes: NIC settings, node addresses, secondary networks and a test job (docs/export.md)."""
+"""The networks of GPU servers for Kubernetes: NIC settings, node addresses, secondary networks and a test job (docs/export/kubernetes.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kueue's topology and resource flavors, and the node labels that they use (docs/export.md).
+"""Kueue's topology and resource flavors, and the node labels that they use (docs/export/kueue.md).
 
 Sources: Kueue 0.17, API kueue.x-k8s.io/v1beta2 and "Topology Aware Scheduling"; NVIDIA Topograph 1.0, "Node Labels and Annotations".
 """

@@ -1,4 +1,4 @@
-"""The cluster model of NVIDIA's Topograph, and a request that has Topograph read the model (docs/export.md).
+"""The cluster model of NVIDIA's Topograph, and a request that has Topograph read the model (docs/export/topograph.md).
 
 Source: NVIDIA Topograph 1.0, "Modeling and API Simulation" and "Configuration and API".
 """

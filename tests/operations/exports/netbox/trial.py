@@ -23,7 +23,7 @@ from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
 from tests.operations.exports.netbox.server import SITE, Netbox, missing, serving
 
-PAGES = (ROOT / "docs" / "export.md", ROOT / "docs" / "export-netbox.part.md")
+PAGES = (ROOT / "docs" / "export" / "netbox.md",)
 """The pages that may have the table."""
 BEGIN, END = "<!-- netbox-trial: begin -->", "<!-- netbox-trial: end -->"
 NETWORKS = (
