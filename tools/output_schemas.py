@@ -20,6 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from railweave.api.site_verbs import EXPORTS
+
 from compare_answers import COMMANDS, inputs
 from compare_outputs import called
 
@@ -39,6 +41,7 @@ host check --host-file earlier/host.json --json
 host undo --dry-run --json
 flows --topology no-such-shape --traffic permutation:bytes=1MB --json
 export slurm h100-rlb.yaml -o slurm --json
+export netbox h100-rlb.yaml -o netbox --json
 inventory fill h100-rlb.yaml --json
 """
 """Commands whose outputs are recorded beside those of compare_answers.py."""
@@ -56,6 +59,8 @@ lab down lab.yaml --json
 """Commands in a lab, which need root and FRR."""
 PLANS = ["deploy plan", "deploy drain", "deploy undrain", "deploy replace", "deploy upgrade", "deploy rollback"]
 """Verbs that print a plan."""
+INVENTORIES = ["inventory fill", "inventory from-netbox"]
+"""Verbs that print a filled inventory."""
 REVISIONS = ["deploy apply", "deploy resume"]
 """Verbs that print a revision."""
 Schema = dict[str, Any]
@@ -164,7 +169,7 @@ def main() -> int:
         rows = [{"verb": verb, "output": output} for verb, outputs in answered().items() for output in outputs]
         answers.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     outputs = recorded(folder)
-    for verbs in (PLANS, REVISIONS):
+    for verbs in (PLANS, REVISIONS, INVENTORIES, [f"export {target}" for target in EXPORTS]):
         together = [value for verb in verbs for value in outputs.get(verb, ())]
         outputs |= {verb: together for verb in verbs if together}
     before = json.loads(FILE.read_text()) if FILE.exists() else {}

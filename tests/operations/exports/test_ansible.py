@@ -199,14 +199,17 @@ def test_servers_are_shown_the_plan_and_then_get_it(tmp_path: Path) -> None:
                 f"ansible_python_interpreter={sys.executable}",
             ),
         )
-        before = host.run("ip", "rule").stdout
-        shown = ran(tmp_path, *play)
-        assert shown.returncode == 0, shown.stdout + shown.stderr
-        assert host.run("ip", "rule").stdout == before
-        assert not (tmp_path / "etc").exists()
-        done = ran(tmp_path, *play, "-e", "railweave_apply=true")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert host.run("ip", "rule").stdout != before
-        assert (tmp_path / "etc" / "host.json").exists()
-        again = ran(tmp_path, *play, "-e", "railweave_apply=true")
-        assert "changed=0" in again.stdout, again.stdout
+        try:
+            before = host.run("ip", "rule").stdout
+            shown = ran(tmp_path, *play)
+            assert shown.returncode == 0, shown.stdout + shown.stderr
+            assert host.run("ip", "rule").stdout == before
+            assert not (tmp_path / "etc").exists()
+            done = ran(tmp_path, *play, "-e", "railweave_apply=true")
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert host.run("ip", "rule").stdout != before
+            assert (tmp_path / "etc" / "host.json").exists()
+            again = ran(tmp_path, *play, "-e", "railweave_apply=true")
+            assert "changed=0" in again.stdout, again.stdout
+        finally:  # what apply keeps is in a folder of the machine, not of the namespace
+            host.run(sys.executable, program, "undo", check=False)
