@@ -76,10 +76,10 @@ def watch() -> None:
 
 
 def _verb() -> str:
-    """Return the verb that runs, or ``error`` if none does: errors are printed after the verb has ended."""
+    """Return the verb that runs, or ``verify`` if none does: errors are printed after the verb has ended, and are alike for all verbs."""
     context = _CLICK.get_current_context(silent=True)
     if context is None:
-        return "error"
+        return "error" if RECORD else "verify"
     words: list[str] = []
     while context.parent is not None:
         words.insert(0, str(context.info_name))

@@ -158,7 +158,7 @@ def test_half_of_what_was_predicted_says_what_it_looks_like() -> None:
     bad = [row for row in compare_predicted(runs).rows if row.bad]
     assert bad
     assert all("It crosses NIC h03:gpu0_eth" in row.likely[0] for row in bad)
-    assert any("a link of its way ran at half" in " ".join(row.likely) for row in bad)
+    assert any("a link of its path runs at half" in " ".join(row.likely) for row in bad)
 
 
 def test_a_run_that_failed_is_worse() -> None:
