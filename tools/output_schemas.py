@@ -20,10 +20,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from railweave.api.site_verbs import EXPORTS
-
 from compare_answers import COMMANDS, inputs
 from compare_outputs import called
+
+from railweave.api.site_verbs import EXPORTS
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "railweave" / "api" / "output_schemas.json"
