@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus, NetboxInventory
-from railweave.errors import Argument, InputError, Option, Problem
-from railweave.operations.exports.sarif import sarif, workflow_commands
+from railweave.errors import Argument, InputError, Option, OutputError, Problem
+from railweave.operations.exports.sarif import of_input, sarif, workflow_commands
 from railweave.outputs.folder.sources import load
-from railweave.writing import write_asked, write_below
+from railweave.writing import Folder, write_asked, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,29 @@ def export(options: ExportFiles) -> Sequence[str]:
         raise InputError([Problem(Argument("target"), message, f"targets are {', '.join(EXPORTS)}")])
     module = import_module(f"railweave.operations.exports.{options.target}")
     files: dict[str, str] = module.files(options.network())
-    write_below(Path(options.output), files)
+    _write(Path(options.output), options.target, files)
     return list(files)
+
+
+def _write(folder: Path, target: str, files: Mapping[str, str]) -> None:
+    """Write the files of a target, and remove those that an earlier export of the target wrote and this one does not.
+
+    Otherwise, a file of a server that has left the design would be applied together with the others. The hidden file
+    ``.railweave-TARGET`` has the names of the written files. Raises ``OutputError`` if a file cannot be written or removed.
+    """
+    listing = f".railweave-{target}"
+    if folder.exists() and not folder.is_dir():
+        raise InputError([Problem(Option("--output"), f"{folder} is a file", "name a folder")])
+    write_below(folder, {})
+    try:
+        with Folder(folder) as opened:
+            before = (opened.read(listing) or b"").decode(errors="replace").splitlines()
+            write_below(folder, {**files, listing: "".join(f"{name}\n" for name in sorted(files))})
+            for name in before:
+                if name not in files and ".." not in name.split("/") and opened.read(name) is not None:
+                    opened.remove(name)
+    except OSError as error:
+        raise OutputError(f"cannot replace the files in {folder}: {error.strerror or error}") from error
 
 
 @verb(ExportPrometheus)
@@ -50,19 +71,27 @@ def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)
     files = prometheus(network, watch=options.watch, alertmanager=options.alertmanager)
-    write_below(Path(options.output), files)
+    _write(Path(options.output), "prometheus", files)
     return list(files)
 
 
 def findings_for_pipelines(
-    options: ForPipelines, findings: Sequence[Finding], *, source: str, good: bool, counts: Mapping[str, int]
+    options: ForPipelines,
+    findings: Sequence[Finding] | InputError,
+    *,
+    source: str,
+    good: bool,
+    counts: Mapping[str, int],
 ) -> list[str]:
     """Write findings as a SARIF file if ``options`` name one, and return the lines of GitHub's annotations if ``options`` ask for them.
 
-    The other parameters are those of ``sarif``. Raises ``OutputError`` if the file cannot be written.
+    ``findings`` can be the error about an input that could not be read. The other parameters are those of ``sarif``. Raises
+    ``OutputError`` if the file cannot be written.
     """
-    write_asked(options.sarif, lambda: sarif(findings, source=source, good=good, counts=counts))
-    return workflow_commands(findings, source=source) if options.github else []
+    code = findings.exit_code if isinstance(findings, InputError) else None
+    shown = of_input(findings) if isinstance(findings, InputError) else findings
+    write_asked(options.sarif, lambda: sarif(shown, source=source, good=good, counts=counts, exit_code=code))
+    return workflow_commands(shown, source=source) if options.github else []
 
 
 @verb(ExportNetbox)
@@ -91,7 +120,7 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
 
         network = options.network()
         texts = files(network, items(network, site=options.site, tag=options.tag))
-        write_below(Path(str(options.output)), texts)
+        _write(Path(str(options.output)), "netbox", texts)
         return list(texts)
     from railweave.operations.exports.netbox.sync import export_to
 

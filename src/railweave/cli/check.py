@@ -11,7 +11,7 @@ import typer
 from railweave.api.options import Opt
 from railweave.api.verbs import CSV, Check, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling, write_csv, write_findings
+from railweave.cli.output import print_findings, print_json, refusing, tally, telling, write_csv, write_findings
 from railweave.counting import counted
 
 
@@ -40,7 +40,7 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import check as run
     from railweave.writing import write_asked
 
-    with telling(quiet=quiet or as_json) as say:
+    with refusing(options, source=options.source, as_json=as_json), telling(quiet=quiet or as_json) as say:
         result = run.of(replace(options, progress=say))
     write_asked(options.junit, result.to_junit)
     write_asked(options.html, result.to_html)

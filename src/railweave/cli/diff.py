@@ -11,7 +11,7 @@ import typer
 from railweave.api.options import Opt
 from railweave.api.verbs import Diff, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_json, waiting, write_findings
+from railweave.cli.output import print_json, refusing, waiting, write_findings
 
 if TYPE_CHECKING:
     from railweave.outputs.folder.differences import NetworkDiff
@@ -49,7 +49,10 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import diff as compare
 
     form = options.form
-    with waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json):
+    with (
+        refusing(options, source=options.new, as_json=as_json),
+        waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json),
+    ):
         difference = compare.of(options)
     changes = difference.as_findings()
     write_findings(

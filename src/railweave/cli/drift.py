@@ -8,7 +8,7 @@ import typer
 
 from railweave.api.verbs import DriftOptions, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, telling, waiting, write_findings
+from railweave.cli.output import print_findings, print_json, refusing, telling, waiting, write_findings
 from railweave.counting import counted
 
 
@@ -26,6 +26,7 @@ def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import drift as compare
 
     with (
+        refusing(options, source=options.source, as_json=as_json),
         waiting(f"reading and designing {options.source}", quiet=quiet or as_json),
         telling(quiet=quiet or as_json) as say,
     ):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from railweave.counting import counted
+from railweave.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -113,7 +114,7 @@ def tally(findings: Sequence[Finding]) -> str:
 
 def write_findings(
     options: ForPipelines,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding] | InputError,
     *,
     source: object,
     good: bool,
@@ -122,6 +123,7 @@ def write_findings(
 ) -> None:
     """Write findings as a SARIF file and as annotations, if the options ask for them.
 
+    - ``findings``: the findings, or the error about an input that could not be read.
     - ``source``: the fabric file or folder that was given. A designed network has none.
     - ``good``: True if the verb exits with 0.
     - ``counts``: what the verb looked at, by name.
@@ -133,3 +135,13 @@ def write_findings(
 
     for line in findings_for_pipelines(options, findings, source=str(source), good=good, counts=counts):
         typer.echo(line, err=as_json)
+
+
+@contextlib.contextmanager
+def refusing(options: ForPipelines, *, source: object, as_json: bool) -> Generator[None]:
+    """Write the problems of wrong input in a ``with`` block as ``write_findings`` does, and raise the error again."""
+    try:
+        yield
+    except InputError as error:
+        write_findings(options, error, source=source, good=False, counts={}, as_json=as_json)
+        raise

@@ -10,7 +10,7 @@ import typer
 from railweave.api.options import Opt
 from railweave.api.verbs import ForPipelines, Verify
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling, write_findings
+from railweave.cli.output import print_findings, print_json, refusing, tally, telling, write_findings
 from railweave.counting import counted
 
 
@@ -26,7 +26,7 @@ def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
     """Check a design and its device files for mistakes, and report them as findings. Third-party validators that are installed, such as vtysh of FRR, also check the files. Exits 1 if a finding is an error."""
     from railweave.api import verify as run
 
-    with telling(quiet=quiet or as_json) as say:
+    with refusing(options, source=options.source, as_json=as_json), telling(quiet=quiet or as_json) as say:
         result = run.of(replace(options, progress=say))
     counts = {
         "checks": len(result.checks),

@@ -41,7 +41,7 @@ def test_nmstate_sets_what_netplan_sets(name: str) -> None:
     for place in placements(network):
         states = [
             written["spec"]["desiredState"]
-            for folder in ("nmstate", "nmstate-gpus")
+            for folder in ("nmstate", f"nmstate-gpus/{place.fabric}")
             for written in documents(files.get(f"{folder}/{place.server.lower()}.yaml", ""))
         ]
         interfaces = {interface["name"]: interface for state in states for interface in state["interfaces"]}
@@ -77,7 +77,7 @@ def test_nmstate_sets_what_netplan_sets(name: str) -> None:
 
 def test_a_default_route_has_the_family_of_its_gateway() -> None:
     network = example("multitenancy-lab")
-    (policy,) = documents(kubernetes.files(network)["nmstate-gpus/h100-01.yaml"])
+    (policy,) = documents(kubernetes.files(network)["nmstate-gpus/backend/h100-01.yaml"])
     for route in policy["spec"]["desiredState"]["routes"]["config"]:
         assert route["destination"] == ("::/0" if ":" in route["next-hop-address"] else "0.0.0.0/0")
 
@@ -86,7 +86,7 @@ def test_nics_whose_advertisements_the_kernel_handles_are_left_to_it() -> None:
     config = replace(host_config(example("h100-rlb"), "H100-01"), advertisements_by="kernel")
     assert node_networks.files({"h100-01": (config, "backend")}) == {}
     mixed = replace(config, nics=(config.nics[0], *(replace(nic, slaac=False) for nic in config.nics[1:])))
-    text = node_networks.files({"h100-01": (mixed, "backend")})["nmstate-gpus/h100-01.yaml"]
+    text = node_networks.files({"h100-01": (mixed, "backend")})["nmstate-gpus/backend/h100-01.yaml"]
     assert "kernel handles their router advertisements: gpu0_eth." in text
     (policy,) = documents(text)
     state = policy["spec"]["desiredState"]
@@ -144,7 +144,7 @@ def test_a_network_names_its_pool_and_a_resource_that_the_device_plugin_has() ->
 )
 def test_why_pods_cannot_have_the_addresses_of_a_design(name: str, reason: str) -> None:
     files = kubernetes.files(example(name))
-    assert reason in files["pod-networks.yaml"]
+    assert reason in files["pod-networks.txt"]
     assert {"device-plugin.yaml", "cidr-pools.yaml"}.isdisjoint(files)
     (job,) = documents(files["mpijob.yaml"])
     assert job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["hostNetwork"] is True

@@ -75,7 +75,7 @@ def test_network_manager_gets_the_addresses_routes_and_rules_of_the_design(name:
     place = placements(network)[-1]
     config = host_config(network, place.server)
     profiles: dict[str, configparser.ConfigParser] = {}
-    for folder in ("nmstate", "nmstate-gpus"):
+    for folder in ("nmstate", f"nmstate-gpus/{place.fabric}"):
         for policy in documents(files.get(f"{folder}/{place.server.lower()}.yaml", "")):
             profiles |= _profiles(program, tmp_path, policy["spec"]["desiredState"])
     assert profiles.keys() == {nic.netdev for nic in config.nics}

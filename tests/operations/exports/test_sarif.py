@@ -133,3 +133,29 @@ def test_more_results_than_github_takes_are_counted() -> None:
     assert run["results"][0]["level"] == "error", "the most severe are kept"
     [note] = run["invocations"][0]["toolExecutionNotifications"]
     assert note["message"]["text"].startswith("1 finding left out")
+
+
+def test_wrong_input_is_shown_at_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    (folder / "f.yaml").write_text((EXAMPLES / "h100-rlb.yaml").read_text().replace("spines: 4", "spines: 4000"))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["verify", "clusters/f.yaml", "--sarif", "f.sarif", "--github", "-q"])
+    assert "::error file=clusters/f.yaml,line=16,title=wrong-input::" in result.stdout
+    [run] = json.loads((tmp_path / "f.sarif").read_text())["runs"]
+    assert run["invocations"][0]["exitCode"] == 2
+    assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 16}
+    validated(tmp_path / "f.sarif")
+
+
+def test_findings_name_files_beside_the_fabric_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "f.yaml").write_text("")
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "design.json").write_text("")
+    monkeypatch.chdir(tmp_path)
+    finding = Finding("id", "error", "leaf1", "wrong", file="f.yaml", line=3)
+    assert "file=a/f.yaml,line=3" in workflow_commands([finding], source="a/f.yaml")[0]
+    assert (
+        "file=build/design.json,line=1" in workflow_commands([Finding("id", "error", "leaf1", "x")], source="build")[0]
+    )

@@ -55,8 +55,35 @@ def test_the_command_and_the_function_write_the_same(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     names = api.export(fabric, tmp_path / "api", target="slurm")
     assert len(names) == 9
+    assert (tmp_path / "cli" / ".railweave-slurm").read_text().split() == sorted(names)
     for name in names:
         assert (tmp_path / "cli" / name).read_text() == (tmp_path / "api" / name).read_text()
+
+
+def test_files_that_are_no_longer_written_are_removed_and_others_stay(tmp_path: Path) -> None:
+    first, second = EXAMPLES / "aidc-three-fabrics.yaml", EXAMPLES / "h100-rlb.yaml"
+    api.export(first, tmp_path, target="slurm")
+    (tmp_path / "mine.conf").write_text("mine")
+    assert (tmp_path / "nccl-tests-a100-8.sbatch").exists()
+    names = api.export(second, tmp_path, target="slurm")
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "mine.conf", ".railweave-slurm"}
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="is a file\n +name a folder"):
+        api.export(EXAMPLES / "h100-rlb.yaml", tmp_path / "file", target="slurm")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_two_fabrics_have_a_block_topology_each() -> None:
+    files = slurm.files(railweave.load(EXAMPLES / "aidc-three-fabrics.yaml"))
+    tree, *blocks = yaml.safe_load(files["topology.yaml"])
+    assert [block["topology"] for block in blocks] == ["block-backend1", "block-backend2"]
+    assert [block["block"]["block_sizes"] for block in blocks] == [[4, 8], [2, 4]]
+    assert "--nodes=2 nccl-tests-h100-8.sbatch" in files["nccl-tests-h100-8.sbatch"]
+    assert "# --constraint=backend1-stripe1 keeps" in files["nodes.conf"]
+    assert len(tree["tree"]["switches"]) == 6
 
 
 def test_an_unknown_target_is_refused_with_the_targets(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def files(nodes: dict[str, tuple[HostConfig, str]]) -> dict[str, str]:
     """Return the policy files of each node, by file name.
 
     ``nodes`` maps a node to the configuration of its server and to the fabric of its GPUs. The NICs of that fabric have a policy of
-    their own, in the folder ``nmstate-gpus``: it must not be applied if pods get whole NICs. A node has no policy for NICs that it
+    their own, in the folder ``nmstate-gpus/FABRIC``: it must not be applied if pods get whole NICs. A node has no policy for NICs that it
     lacks, or that nmstate must not manage.
     """
     texts: dict[str, str] = {}
@@ -35,10 +35,10 @@ def files(nodes: dict[str, tuple[HostConfig, str]]) -> dict[str, str]:
         nics = managed(config)
         for folder, members in (
             ("nmstate", [nic for nic in nics if nic.fabric != fabric]),
-            (GPUS, [nic for nic in nics if nic.fabric == fabric]),
+            (f"{GPUS}/{fabric}", [nic for nic in nics if nic.fabric == fabric]),
         ):
             if members:
-                name = object_name(PREFIX, node, "gpus" if folder == GPUS else "")
+                name = object_name(PREFIX, node, "" if folder == "nmstate" else "gpus")
                 texts[f"{folder}/{node}.yaml"] = _policy(name, node, config, members)
     return texts
 

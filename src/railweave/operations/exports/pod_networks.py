@@ -136,12 +136,12 @@ def files(network: str, designed: Sequence[Rail]) -> dict[str, str]:
     reasons = list(_reasons(designed))
     if not usable:
         head = [f"No secondary networks; {written}", *reasons, "Pods use the network of their node (mpijob.yaml)."]
-        return {"pod-networks.yaml": text_of(head, [])}
+        return {"pod-networks.txt": text_of(head, [])}  # kubectl refuses a file without objects
     head = [
         f"Secondary networks that give whole NICs to pods, one per rail; {written}",
         "Needs Multus, the CNI plugins host-device, sbr, tuning and rdma, the SR-IOV network device plugin",
         "(device-plugin.yaml), and RDMA devices in the namespaces of pods: rdma system set netns exclusive.",
-        "Do not apply nmstate-gpus/ with them: a NIC that is in a pod is not on its node.",
+        "Do not apply nmstate-gpus/ of their fabric with them: a NIC that is in a pod is not on its node.",
         *reasons,
     ]
     texts = {

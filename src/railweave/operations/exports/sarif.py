@@ -11,11 +11,13 @@ from urllib.parse import quote
 
 from railweave import __version__
 from railweave.counting import counted
+from railweave.errors import FileLine
+from railweave.model.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.model.findings import Finding
+    from railweave.errors import InputError
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -26,13 +28,16 @@ MOST_RESULTS = 25_000
 """The number of results of a run that GitHub accepts ("SARIF support for code scanning"). The most severe are kept."""
 
 
-def sarif(findings: Sequence[Finding], *, source: str, good: bool, counts: Mapping[str, int]) -> str:
+def sarif(
+    findings: Sequence[Finding], *, source: str, good: bool, counts: Mapping[str, int], exit_code: int | None = None
+) -> str:
     """Return findings as a SARIF 2.1.0 file.
 
     - ``source``: the fabric file or folder that was given. Findings that have no file are placed at its first line,
       because code scanning shows no result without a file.
     - ``good``: True if the verb exits with 0.
     - ``counts``: what was looked at, for example the numbers of right, wrong and unseen switches, or of checks.
+    - ``exit_code``: the exit code of the verb; None means 0 or 1, by ``good``.
     """
     ordered = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.severity))
     kept = ordered[:MOST_RESULTS]
@@ -60,13 +65,29 @@ def sarif(findings: Sequence[Finding], *, source: str, good: bool, counts: Mappi
             }
         },
         "invocations": [
-            {"executionSuccessful": True, "exitCode": 0 if good else 1, "toolExecutionNotifications": notes}
+            {
+                "executionSuccessful": True,
+                "exitCode": (0 if good else 1) if exit_code is None else exit_code,
+                "toolExecutionNotifications": notes,
+            }
         ],
         "columnKind": "unicodeCodePoints",
         "results": results,
         "properties": {"good": good, **counts},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def of_input(error: InputError) -> list[Finding]:
+    """Return the problems of an input that could not be read or designed as findings, so that a pipeline shows them at their lines."""
+    return [
+        Finding(
+            "wrong-input", "error", "", problem.what, fix=problem.fix, file=problem.place.file, line=problem.place.line
+        )
+        if isinstance(problem.place, FileLine)
+        else Finding("wrong-input", "error", str(problem.place), problem.what, fix=problem.fix)
+        for problem in error.problems
+    ]
 
 
 def _note(text: str) -> dict[str, Any]:
@@ -94,7 +115,7 @@ def _result(finding: Finding, rule: int, source: str, number: int) -> dict[str, 
     print_of = hashlib.sha256(f"{finding.id}\0{finding.where}\0{number}".encode()).hexdigest()[:32]
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": _uri(finding.file or source)},
+            "artifactLocation": {"uri": _uri(_file(finding, source))},
             "region": {"startLine": max(1, finding.line if finding.file else 1)},
         }
     }
@@ -108,6 +129,18 @@ def _result(finding: Finding, rule: int, source: str, number: int) -> dict[str, 
         "locations": [location],
         "partialFingerprints": {"railweaveFinding/v1": print_of},
     }
+
+
+def _file(finding: Finding, source: str) -> str:
+    """Return the path of a finding's file. Findings name the fabric file and files beside it without its folder.
+
+    A build folder stands for its ``design.json``: a result must be in a file.
+    """
+    given = Path(source)
+    if not finding.file:
+        return str(given / "design.json") if given.is_dir() else source
+    beside = given.parent / finding.file
+    return str(beside) if not Path(finding.file).exists() and beside.exists() else finding.file
 
 
 def _relative(file: str) -> str:
@@ -134,8 +167,9 @@ def workflow_commands(findings: Sequence[Finding], *, source: str) -> list[str]:
     for finding in findings:
         if finding.severity == "info":
             continue
-        text = ". ".join(part.rstrip(".") for part in (f"{finding.where}: {finding.what}", finding.fix) if part)
-        properties = {"file": _relative(finding.file or source), "line": str(max(1, finding.line)), "title": finding.id}
+        head = f"{finding.where}: {finding.what}" if finding.where else finding.what
+        text = ". ".join(part.rstrip(".") for part in (head, finding.fix) if part)
+        properties = {"file": _relative(_file(finding, source)), "line": str(max(1, finding.line)), "title": finding.id}
         written = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
         lines.append(f"::{COMMANDS[finding.severity]} {written}::{_escaped(text)}")
     return lines

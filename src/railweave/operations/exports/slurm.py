@@ -51,7 +51,7 @@ def files(network: Network) -> dict[str, str]:
         "railweave-prolog.sh": _PROLOG,
         "railweave-task-prolog.sh": _TASK_PROLOG,
         "railweave-health.sh": _HEALTH,
-        "nccl-tests.sbatch": _batch(network, places),
+        **_batches(network, places, groups),
     }
 
 
@@ -69,24 +69,22 @@ def _topology_yaml(network: Network, places: Sequence[Placement], groups: Sequen
     for group in walk(groups):
         inside = _hosts(inner.name for inner in group.groups) if group.groups else _hosts(group.servers)
         switches.append({"switch": group.name, "children" if group.groups else "nodes": inside})
-    blocks = _blocks(places, groups)
-    content = [
-        {"topology": "tree", "cluster_default": True, "tree": {"switches": switches}},
-        {
-            "topology": "block",
-            "cluster_default": False,
-            "block": {
-                "block_sizes": _block_sizes(blocks),
-                "blocks": [{"block": name, "nodes": _hosts(servers)} for name, servers in blocks.items()],
-            },
-        },
-    ]
+    content: list[dict[str, object]] = [{"topology": "tree", "cluster_default": True, "tree": {"switches": switches}}]
+    for group in groups:
+        inside_fabric = [place for place in places if len(groups) == 1 or place.fabric == group.name]
+        blocks = _blocks(inside_fabric, [group])
+        block = {
+            "block_sizes": _block_sizes(blocks),
+            "blocks": [{"block": name, "nodes": _hosts(servers)} for name, servers in blocks.items()],
+        }
+        name = "block" if len(groups) == 1 else f"block-{group.name}"
+        content.append({"topology": name, "cluster_default": False, "block": block})
     inside = "NVLink domains" if any(place.domain for place in places) else "stripes"
     head = _head(
         network,
         "For Slurm 25.05 or later, which then reads neither topology.conf nor TopologyPlugin=.",
         f"tree: stripes (servers that share leaves) and wider groups. block: {inside}.",
-        "A partition uses the block topology with Topology=block.",
+        f"A partition uses a block topology with Topology={content[1]['topology']}.",
     )
     return head + yaml.safe_dump(content, sort_keys=False, width=1000)
 
@@ -145,7 +143,7 @@ def _nodes(network: Network, places: Sequence[Placement], groups: Sequence[Group
         network,
         "The design does not have the processors and memory of servers. Before the line that includes this file, write",
         "NodeName=DEFAULT with the values that `slurmd -C` prints on a server; otherwise Slurm gives each node one CPU.",
-        "--constraint=stripe1 keeps a job in one stripe.",
+        f"--constraint={next(iter(stripes.values()))} keeps a job in one stripe.",
     )
     return head + "\n".join(lines) + "\n"
 
@@ -237,20 +235,28 @@ done
 """
 
 
-def _batch(network: Network, places: Sequence[Placement]) -> str:
-    (kind, gpus), members = max(_by_kind(places).items(), key=lambda item: len(item[1]))
-    program = "rccl-tests" if any(place.vendor == "AMD" for place in members) else "nccl-tests"
-    return (
-        "#!/bin/bash\n"
-        f"# All-reduce of {program} on servers of one stripe, written by `railweave export slurm` for {network.name}.\n"
-        "# sbatch --nodes=4 nccl-tests.sbatch\n"
-        "#SBATCH --job-name=all-reduce\n"
-        f"#SBATCH --ntasks-per-node={gpus}\n"
-        f"#SBATCH --gres=gpu:{kind}:{gpus}\n"
-        "#SBATCH --exclusive\n"
-        "#SBATCH --switches=1@10:00\n"
-        "#SBATCH --distribution=block:block\n"
-        "#SBATCH --output=all-reduce-%j.txt\n"
-        "# The environment of NCCL comes from railweave-task-prolog.sh. `railweave bench import` reads the output.\n"
-        f'srun --mpi=pmix "${{NCCL_TESTS:-/opt/{program}}}"/build/all_reduce_perf -b 8 -e 8G -f 2 -g 1\n'
-    )
+def _batches(network: Network, places: Sequence[Placement], groups: Sequence[Group]) -> dict[str, str]:
+    """Return a batch script for each kind of server, by file name."""
+    kinds = _by_kind(places)
+    stripes = [set(group.servers) for group in walk(groups) if group.servers]
+    scripts: dict[str, str] = {}
+    for (kind, gpus), members in kinds.items():
+        names = {place.server for place in members}
+        program = "rccl-tests" if any(place.vendor == "AMD" for place in members) else "nccl-tests"
+        file = f"{program}.sbatch" if len(kinds) == 1 else f"{program}-{kind}-{gpus}.sbatch"
+        most = max(len(stripe & names) for stripe in stripes)
+        scripts[file] = (
+            "#!/bin/bash\n"
+            f"# All-reduce of {program}, written by `railweave export slurm` for {network.name}.\n"
+            f"# sbatch --nodes={most} {file}       a stripe has at most {most} of these servers; with more, --switches waits 10 minutes and gives up\n"
+            "#SBATCH --job-name=all-reduce\n"
+            f"#SBATCH --ntasks-per-node={gpus}\n"
+            f"#SBATCH --gres=gpu:{kind}:{gpus}\n"
+            "#SBATCH --exclusive\n"
+            "#SBATCH --switches=1@10:00\n"
+            "#SBATCH --distribution=block:block\n"
+            "#SBATCH --output=all-reduce-%j.txt\n"
+            "# The environment of NCCL comes from railweave-task-prolog.sh. `railweave bench import` reads the output.\n"
+            f'srun --mpi=pmix "${{NCCL_TESTS:-/opt/{program}}}"/build/all_reduce_perf -b 8 -e 8G -f 2 -g 1\n'
+        )
+    return scripts

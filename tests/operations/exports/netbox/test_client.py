@@ -322,7 +322,7 @@ def test_a_failure_in_the_middle_says_what_was_done(
 
     monkeypatch.setenv("NETBOX_TOKEN", "0123")
     with serving(answer) as url:
-        assert called(monkeypatch, "export", "netbox", "examples/h100-rlb.yaml", "--url", url, "--apply", "-q") == 1
+        assert called(monkeypatch, "export", "netbox", "examples/h100-rlb.yaml", "--url", url, "--apply", "-q") == 2
         shown = capsys.readouterr().err
     assert "site site1: slug: taken" in shown
     assert "until then created or changed: 1 tag; run the command again to continue" in shown

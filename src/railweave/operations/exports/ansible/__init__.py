@@ -7,6 +7,7 @@ collections that the playbook needs. A system without these files has no playboo
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.resources import files as package
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ def files(network: Network) -> dict[str, str]:
 
     Raises ``InputError`` if Ansible would refuse a name, or if two groups become the same.
     """
+    network = _without_planned(network)
     names = [device.name for device in (*network.switches, *network.servers)]
     check_names(_HOST, names)
     groups = _groups(network)
@@ -75,6 +77,16 @@ def files(network: Network) -> dict[str, str]:
     if collections:
         result["requirements.yaml"] = _dumped({"collections": list(collections.values())})
     return result
+
+
+def _without_planned(network: Network) -> Network:
+    """Return the network without devices that are only planned: a playbook would end at a device that does not exist."""
+    planned = {part.name for part in network.not_active if part.status == "planned"}
+    return replace(
+        network,
+        switches=tuple(switch for switch in network.switches if switch.name not in planned),
+        servers=tuple(server for server in network.servers if server.name not in planned),
+    )
 
 
 def _imported(playbook: str) -> str:

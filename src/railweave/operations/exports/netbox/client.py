@@ -42,7 +42,9 @@ Record = dict[str, Any]
 
 
 class NetboxError(RailweaveError):
-    """A refused or failed request: its URL, the status and the server's message."""
+    """A refused or failed request: its URL, the status and the server's message. The exit code differs from that of a plan with changes."""
+
+    exit_code = 2
 
 
 def token_of(file: Path | str | None) -> str:
