@@ -50,13 +50,18 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
 
     form = options.form
     with (
-        refusing(options, source=options.new, as_json=as_json),
+        refusing(options, source=options.new, as_json=as_json or form is not Form.text),
         waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json),
     ):
         difference = compare.of(options)
     changes = difference.as_findings()
     write_findings(
-        options, changes, source=options.new, good=difference.equal, counts={"changes": len(changes)}, as_json=as_json
+        options,
+        changes,
+        source=options.new,
+        good=difference.equal,
+        counts={"changes": len(changes)},
+        as_json=as_json or form is not Form.text,
     )
     if as_json:
         print_json(difference.to_json())

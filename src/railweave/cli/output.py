@@ -127,7 +127,7 @@ def write_findings(
     - ``source``: the fabric file or folder that was given. A designed network has none.
     - ``good``: True if the verb exits with 0.
     - ``counts``: what the verb looked at, by name.
-    - ``as_json``: True if standard output has JSON. Annotations then go to standard error, which GitHub Actions reads too.
+    - ``as_json``: True if programs read standard output. Annotations then go to standard error, which GitHub Actions reads too.
 
     Raises ``OutputError`` if the file cannot be written.
     """

@@ -28,5 +28,5 @@ def labelled(script: str) -> dict[str, dict[str, str]]:
         if words[1:3] == ["label", "node"]:
             assert words[0] == "$kubectl"
             assert words[-1] == "--overwrite"
-            result[words[3]] = dict(word.split("=", 1) for word in words[4:-1])
+            result[words[3]] = dict(word.split("=", 1) for word in words[4:-1] if not word.endswith("-"))
     return result

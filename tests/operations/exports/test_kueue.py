@@ -40,6 +40,24 @@ def test_labels_of_a_node() -> None:
     }
 
 
+def test_a_label_that_a_node_no_longer_has_is_removed() -> None:
+    script = kueue.files(example("gb300-racks"))["node-labels.sh"]
+    line = next(line for line in script.splitlines() if " gb300-055 " in line)
+    assert " railweave/tenant- railweave/pod- --overwrite" in line, line
+
+
+def test_each_fabric_has_a_topology() -> None:
+    topologies = [
+        entry
+        for entry in documents(kueue.files(example("aidc-three-fabrics"))["topology.yaml"])
+        if entry["kind"] == "Topology"
+    ]
+    assert [entry["metadata"]["name"] for entry in topologies] == [
+        "aidc-three-fabrics-backend1",
+        "aidc-three-fabrics-backend2",
+    ]
+
+
 @pytest.mark.parametrize("name", ["aidc-three-fabrics", "gb300-racks", "three-vendors"])
 def test_a_node_has_every_label_that_its_flavor_uses(name: str) -> None:
     """Kueue ignores nodes that lack the label of a level, and each node has exactly one flavor."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import railweave
 from railweave.errors import InputError
+from railweave.model.network.model import Network
 from railweave.operations.exports.contracts import NameRule, check_distinct, check_names
-from railweave.operations.exports.placement import placements, tree, used_levels, walk
+from railweave.operations.exports.placement import Placement, placements, tree, used_levels, walk
 from tests.conftest import EXAMPLES
 
 
@@ -69,3 +72,28 @@ def test_names_that_become_the_same_are_refused() -> None:
     check_distinct("a group", {"a-b": "a_b", "c": "c"})
     with pytest.raises(InputError, match="a_b: a group would have the same name as a-b: a_b"):
         check_distinct("a group", {"a-b": "a_b", "a_b": "a_b"})
+
+
+def _with(tmp_path: Path, text: str) -> Network:
+    file = tmp_path / "f.yaml"
+    file.write_text(text)
+    return railweave.load(file)
+
+
+def test_a_network_with_the_name_of_a_stripe_has_no_two_groups_of_one_name(tmp_path: Path) -> None:
+    network = _with(tmp_path, (EXAMPLES / "h100-rlb.yaml").read_text().replace("name: h100-rlb", "name: stripe1", 1))
+    names = [group.name for group in walk(tree(network, placements(network)))]
+    assert names == ["stripe1-network", "stripe1", "stripe2"]
+
+
+def test_a_fabric_without_pods_beside_one_with_pods() -> None:
+    big = [Placement(f"a{n}", "big", "site1", f"pod{n}", f"stripe{n}", "", 8, "H100", "NVIDIA") for n in (1, 2)]
+    small = [Placement(f"b{n}", "small", "site1", "", f"stripe{n}", "", 8, "H100", "NVIDIA") for n in (1, 2)]
+    network = railweave.load(EXAMPLES / "aidc-three-fabrics.yaml")
+    groups = tree(network, [*big, *small])
+    assert all(group.name for group in walk(groups))
+    assert [(group.name, group.level) for group in groups[1].groups] == [
+        ("small-stripe1", "stripe"),
+        ("small-stripe2", "stripe"),
+    ]
+    assert {group.level for group in walk(groups[0].groups)} <= {"pod", "stripe"}

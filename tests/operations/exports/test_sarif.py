@@ -86,6 +86,21 @@ def test_annotations_go_to_standard_error_beside_json(tmp_path: Path) -> None:
     assert result.stderr.startswith("::error file=")
 
 
+def test_annotations_do_not_mix_with_what_programs_read() -> None:
+    words = [
+        "diff",
+        str(EXAMPLES / "h100-rlb.yaml"),
+        str(EXAMPLES / "h100-rlb-8up.yaml"),
+        "--as",
+        "cables",
+        "--github",
+        "-q",
+    ]
+    result = CliRunner().invoke(app, words)
+    assert result.stderr.startswith("::warning ")
+    assert "::" not in result.stdout
+
+
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(
         app, ["verify", str(EXAMPLES / "h100-rlb.yaml"), "--sarif", str(tmp_path / "found.json")]

@@ -71,7 +71,7 @@ def test_files_that_are_no_longer_written_are_removed_and_others_stay(tmp_path: 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match="is a file\n +name a folder"):
+    with pytest.raises(InputError, match=r"is a file\n +name a folder"):
         api.export(EXAMPLES / "h100-rlb.yaml", tmp_path / "file", target="slurm")
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -84,6 +84,14 @@ def test_two_fabrics_have_a_block_topology_each() -> None:
     assert "--nodes=2 nccl-tests-h100-8.sbatch" in files["nccl-tests-h100-8.sbatch"]
     assert "# --constraint=backend1-stripe1 keeps" in files["nodes.conf"]
     assert len(tree["tree"]["switches"]) == 6
+
+
+def test_a_gpu_with_blanks_in_its_name_is_one_word(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    text = (EXAMPLES / "mi300x-leaf-24.yaml").read_text()
+    own = "hardware:\n  servers:\n    lab: {extends: mi300x-8gpu-thor2, gpu: RTX PRO 6000}\n"
+    file.write_text(text.replace("mi300x-8gpu-thor2", "lab") + own)
+    assert "Gres=gpu:rtx_pro_6000:8 " in slurm.files(railweave.load(file))["nodes.conf"]
 
 
 def test_an_unknown_target_is_refused_with_the_targets(tmp_path: Path) -> None:

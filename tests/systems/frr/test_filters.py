@@ -42,6 +42,11 @@ BASE = "table inet t {{\n{more} chain c {{ type filter hook forward priority 0; 
         ("jump x", 'chain x { oifname "eth1" reject; }\n', "accept", [("eth1",)]),
         ('jump x\niifname "eth0" drop', "chain x { drop; }\n", "accept", [()]),
         ("jump x", "chain x { accept; }\n", "accept", []),
+        ('iifname "eth0" jump x\njump x', "chain x { drop; }\n", "accept", [()]),  # the second jump is for all ports
+        ('iifname vmap { "eth0" : drop }', "", "accept", [()]),
+        ('iifname vmap { "eth0" : accept }', "", "accept", []),
+        ("iifname @some drop", "set some { type ifname; }\n", "accept", [()]),
+        ('iifname "eth*" drop', "", "accept", [()]),
     ],
 )
 def test_a_filter_has_the_ports_on_which_it_drops(

@@ -16,6 +16,7 @@ from railweave.operations.exports.manifests import (
     LEVEL_LABELS,
     OBJECT,
     SERVER,
+    TENANT,
     document,
     labels,
     node_names,
@@ -49,8 +50,12 @@ def files(network: Network) -> dict[str, str]:
 
 
 def _objects(network: Network, places: Sequence[Placement]) -> list[Document]:
-    levels = [LEVEL_LABELS[level] for level in used_levels(places)]
-    plain, joined = object_name(network.name), object_name(network.name, "nvlink")
+    fabrics = list(dict.fromkeys(place.fabric for place in places))
+    # Kueue ignores nodes that lack the label of a level, so each fabric has a topology: one may have pods, and another none.
+    levels = {
+        fabric: [LEVEL_LABELS[level] for level in used_levels([place for place in places if place.fabric == fabric])]
+        for fabric in fabrics
+    }
     topologies: dict[str, list[str]] = {}
     flavors: dict[str, Document] = {}
     names: dict[str, str] = {}
@@ -58,9 +63,9 @@ def _objects(network: Network, places: Sequence[Placement]) -> list[Document]:
         model = network.server(place.server).model
         flavor = object_name(network.name, place.fabric, model)
         names[f"{place.fabric} {model}"] = flavor
-        # Kueue ignores nodes without the label of a level, so servers whose NVLink ends at the server have a topology of their own.
-        topology = joined if place.domain else plain
-        topologies[topology] = [*levels, *([DOMAIN] if place.domain else []), HOSTNAME]
+        # For the same reason, servers whose NVLink ends at the server have a topology of their own.
+        topology = object_name(network.name, place.fabric if len(fabrics) > 1 else "", "nvlink" if place.domain else "")
+        topologies[topology] = [*levels[place.fabric], *([DOMAIN] if place.domain else []), HOSTNAME]
         flavors[flavor] = document(
             API,
             "ResourceFlavor",
@@ -86,6 +91,7 @@ def _label_script(network: Network, places: Sequence[Placement]) -> str:
         "kubectl=${KUBECTL:-kubectl}",
     ]
     for server, values in labels(network, places).items():
-        pairs = " ".join(shlex.quote(f"{key}={value}") for key, value in values.items())
+        gone = [f"{key}-" for key in (TENANT, DOMAIN, *LEVEL_LABELS.values()) if key not in values]
+        pairs = " ".join([*(shlex.quote(f"{key}={value}") for key, value in values.items()), *gone])
         lines.append(f'"$kubectl" label node {nodes[server]} {pairs} --overwrite')
     return "\n".join(lines) + "\n"

@@ -129,6 +129,10 @@ def tree(network: Network, places: Sequence[Placement]) -> list[Group]:
 
     def divided(members: Sequence[Placement], remaining: Sequence[str]) -> tuple[Group, ...]:
         level, *narrower = remaining
+        if narrower and not any(
+            getattr(place, level) for place in members
+        ):  # such as pods, which only another fabric has
+            return divided(members, narrower)
         by_value: dict[str, list[Placement]] = {}
         for place in members:
             by_value.setdefault(getattr(place, level), []).append(place)
@@ -139,14 +143,15 @@ def tree(network: Network, places: Sequence[Placement]) -> list[Group]:
             for group in by_value.values()
         )
 
-    return [
-        Group(
-            fabric if len(fabrics) > 1 else network.name,
-            "fabric",
-            groups=divided([place for place in places if place.fabric == fabric], levels),
-        )
-        for fabric in fabrics
-    ]
+    result: list[Group] = []
+    for fabric in fabrics:
+        groups = divided([place for place in places if place.fabric == fabric], levels)
+        name = fabric if len(fabrics) > 1 else network.name
+        taken = {group.name for group in walk(groups)} | {group.name for group in walk(result)}
+        while name in taken:  # the network has the name of a stripe
+            name = f"{name}-network"
+        result.append(Group(name, "fabric", groups=groups))
+    return result
 
 
 def walk(groups: Iterable[Group]) -> Iterator[Group]:

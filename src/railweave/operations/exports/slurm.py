@@ -5,12 +5,13 @@ Sources: the Slurm manual pages topology.yaml(5), topology.conf(5), gres.conf(5)
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import yaml
 
 from railweave.analysis.adopt.servers import host_lists
-from railweave.operations.exports.contracts import NameRule, check_distinct, check_names
+from railweave.operations.exports.contracts import NameRule, check_names
 from railweave.operations.exports.placement import Group, placements, tree, walk
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ def files(network: Network) -> dict[str, str]:
     """Return the files for Slurm, by name. Raises ``InputError`` if Slurm would refuse a name."""
     places = placements(network)
     check_names(NODE, (place.server for place in places))
-    check_distinct("a Slurm node", {place.server: place.server for place in places})
     groups = tree(network, places)
     check_names(SWITCH, (group.name for group in walk(groups)))
     check_names(SWITCH, _blocks(places, groups))
@@ -121,10 +121,10 @@ def _block_sizes(blocks: dict[str, list[str]]) -> list[int]:
 
 
 def _by_kind(places: Sequence[Placement]) -> dict[tuple[str, int], list[Placement]]:
-    """Return the servers by (GPU type in Slurm, GPUs per server)."""
+    """Return the servers by (GPU type in the form of Slurm's NVML plug-in, GPUs per server)."""
     kinds: dict[tuple[str, int], list[Placement]] = {}
     for place in places:
-        kinds.setdefault((place.gpu.lower() or "gpu", place.gpus), []).append(place)
+        kinds.setdefault((re.sub(r"[^a-z0-9_.-]+", "_", place.gpu.lower()) or "gpu", place.gpus), []).append(place)
     return kinds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -131,7 +132,7 @@ def filters(answer: Value) -> tuple[PacketFilter, ...]:
     for chain in (entry.get("chain") for entry in entries if "chain" in entry.keys):
         if not chain.get("hook").there:
             continue
-        ports = _changed_on(_chain(chain, "name"), rules, set())
+        ports = _changed_on(_chain(chain, "name"), rules, frozenset())
         if chain.get("policy").lower() == "drop":
             ports = ()
         if ports is not None:
@@ -146,21 +147,26 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
 
 
 def _changed_on(
-    chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
+    chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], above: frozenset[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
     """Return the network interfaces on which ``chain`` drops or diverts packets, () if it does on all, or None if it does not.
 
-    Chains to which ``chain`` jumps count, too. ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
+    Chains to which ``chain`` jumps count, too. ``rules`` has the rules of each chain. ``above`` are the chains
+    from which it is called.
     """
-    seen.add(chain)
     places: list[tuple[str, ...]] = []
     for rule in rules.get(chain, ()):
         statements = rule.all("expr")
-        inside: list[tuple[str, ...]] = [()] if any(statement.keys & _CHANGING for statement in statements) else []
+        here = any(statement.keys & _CHANGING or _changing_map(statement) for statement in statements)
+        inside: list[tuple[str, ...]] = [()] if here else []
         for statement in statements:
             for verb in ("jump", "goto"):
                 target = (*chain[:2], statement.get(verb, "target").text() or "")
-                if target[-1] and target not in seen and (deeper := _changed_on(target, rules, seen)) is not None:
+                if (
+                    target[-1]
+                    and target not in above
+                    and (deeper := _changed_on(target, rules, above | {chain})) is not None
+                ):
                     inside.append(deeper)
         matches = (statement.get("match") for statement in statements if "match" in statement.keys)
         on = [
@@ -169,11 +175,23 @@ def _changed_on(
             if match.get("left", "meta", "key").text() in _PORT_KEYS and match.get("op").text() != "!="
         ]
         named = tuple(name for match in on for name in _names(match.get("right")))
+        if any(
+            name.startswith("@") or name.endswith("*") for name in named
+        ):  # a set or a pattern: any port may be in it
+            named = ()
         if inside:
             places += [named] if named else inside
     if not places:
         return None
     return () if () in places else tuple(dict.fromkeys(name for place in places for name in place))
+
+
+def _changing_map(statement: Value) -> bool:
+    """Return True if a verdict map (``vmap``) of a rule has a verdict that drops packets, or sends them to another chain."""
+    if "vmap" not in statement.keys:
+        return False
+    text = json.dumps(statement.get("vmap", "data").raw)
+    return any(f'"{verb}"' in text for verb in (*_CHANGING, "jump", "goto")) or '"@' in text
 
 
 def _names(value: Value) -> tuple[str, ...]:
