@@ -9,11 +9,10 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.operations.exports.contracts import check_names
+from railweave.operations.exports.contracts import NameRule, check_names
 from railweave.operations.exports.manifests import (
     FABRIC,
     HOSTNAME,
-    OBJECT,
     SERVER,
     TENANT,
     Document,
@@ -58,6 +57,15 @@ class _Kind:
         return {FABRIC: self.fabric, SERVER: self.model} | tenant
 
 
+JOB = NameRule(
+    "an MPIJob",
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?",
+    "lower-case letters, digits and hyphens, with a letter or digit at both ends",
+    54,
+    "kubeflow/mpi-operator, validation: NAME-worker-1 is a DNS label",
+)
+
+
 def text(
     network: str,
     places: Sequence[Placement],
@@ -97,10 +105,10 @@ def text(
         )
         names[base] = names.get(base, 0) + 1
         matching = [nodes[server] for server, values in labels.items() if kind.selector.items() <= dict(values).items()]
-        name = base if names[base] == 1 else f"{base}-{names[base]}"
+        name = (base if names[base] == 1 else f"{base}-{names[base]}").replace(".", "-")
         spec = _spec(kind, _networks(kind, rails), alone=matching == kind.nodes)
         documents.append(document("kubeflow.org/v2beta1", "MPIJob", name, spec))
-    check_names(OBJECT, (job["metadata"]["name"] for job in documents))
+    check_names(JOB, (job["metadata"]["name"] for job in documents))
     return text_of(head, documents)
 
 
