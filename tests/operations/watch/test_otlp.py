@@ -361,9 +361,26 @@ def test_waiting_times() -> None:
     waits = [backoff.failed(None) for _ in range(9)]
     for wait, longest in zip(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
         assert longest / 2 <= wait <= longest
-    assert backoff.failed(7) == 7
+    assert backoff.failed(70) == 70
+    assert backoff.failed(7) >= 30, "a receiver cannot shorten the wait"
     backoff.worked()
     assert backoff.failed(None) <= 1
+
+
+@pytest.mark.parametrize("after", ["0", "Tue, 01 Dec 2020 09:00:00 GMT"])
+def test_a_receiver_that_asks_for_no_wait_is_not_asked_without_a_pause(
+    after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporter, "FIRST_WAIT_S", 0.2)
+    with receiving() as receiver:
+        receiver.answers = {signal: [Answering(503, {"Retry-After": after})] * 100 for signal in ("metrics", "logs")}
+        sender = Sending(receiver.url, 0.001)
+        sender.otlp.reading(lambda: [counter(1)])
+        sender.tell(1)
+        begun = time.monotonic()
+        sender.run(lambda: time.monotonic() > begun + 0.5)
+        assert 2 <= len(receiver.of("logs")) <= 5, "waits of at least 0.1, 0.2 and 0.4 s, and the last try at the end"
+        assert 2 <= len(receiver.of("metrics")) <= 5
 
 
 @pytest.mark.usefixtures("quick")

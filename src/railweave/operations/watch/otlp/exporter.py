@@ -41,7 +41,7 @@ MOST_WAITING = 5000
 MOST_RECORDS = 500
 """The largest number of log records of a request."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
-"""The shortest and the longest time in seconds between two tries, if the receiver names none. It doubles with each try."""
+"""The shortest and the longest time in seconds between two tries, if the receiver asks for no longer one. It doubles with each try."""
 FLUSH_S = 1.5
 """The seconds within which the last requests must be sent when the watch ends."""
 
@@ -53,9 +53,13 @@ class Backoff:
         self._next_s = FIRST_WAIT_S
 
     def failed(self, after_s: float | None) -> float:
-        """Return the seconds to wait after a failure. ``after_s`` is the time that the receiver asks for, or None."""
+        """Return the seconds to wait after a failure.
+
+        ``after_s`` is the time that the receiver asks for, or None. It only lengthens the wait: after ``Retry-After: 0`` or a date in the
+        past, requests would follow each other without a pause.
+        """
         wait, self._next_s = self._next_s, min(self._next_s * 2, LONGEST_WAIT_S)
-        return wait * random.uniform(0.5, 1) if after_s is None else after_s  # noqa: S311 - no secret
+        return max(wait * random.uniform(0.5, 1), after_s or 0.0)  # noqa: S311 - no secret
 
     def worked(self) -> None:
         """Return to the shortest time."""
