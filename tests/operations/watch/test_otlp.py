@@ -157,11 +157,6 @@ def test_start_times_of_counters() -> None:
 
 def test_what_is_not_known_is_no_number_and_vanishes_once() -> None:
     history = History(SECOND)
-
-    def gauges(*numbers: float) -> list[Family]:
-        points = [Point((("device", f"leaf{place}"),), number) for place, number in enumerate(numbers)]
-        return [Family("railweave_g", "gauge", "G.", points)]
-
     [metric] = decoded(gauges(1.5, math.nan), history)
     assert [(point.as_double, point.flags) for point in metric.gauge.data_points] == [(1.5, 0)]
     [metric] = decoded(gauges(math.nan, math.nan), history)
@@ -410,6 +405,43 @@ def test_a_receiver_that_is_down_is_said_once_and_gets_the_newest_numbers() -> N
     assert sent[1] == sent[0] + 1
     assert sender.problems() == ["does not take metrics: All connection attempts failed", "takes metrics again"]
     assert sender.otlp.dropped == 0
+
+
+def gauges(*numbers: float) -> list[Family]:
+    points = [Point((("device", f"leaf{place}"),), number) for place, number in enumerate(numbers)]
+    return [Family("railweave_g", "gauge", "G.", points)]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_refused_request_does_not_keep_back_the_rest_of_a_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "MOST_POINTS", 2)
+    with receiving() as receiver:
+        receiver.answers["metrics"] = [Answering(), Answering(413), Answering()] * 2
+        sender = Sending(receiver.url, 0.004, OTEL_LOGS_EXPORTER="none")
+        sender.otlp.reading(lambda: gauges(0, 1, 2, 3, 4))
+        sender.run(lambda: sender.ended["metrics"] >= 9)
+        came = [
+            [point.as_int for metric in metrics_of(message) for point in points_of(metric)]
+            for message in receiver.of("metrics")
+        ]
+    assert came[:9] == [[0, 1], [2, 3], [4]] * 3
+    assert sender.problems()[0] == "refuses 2 of 5 data points: HTTP 413"
+    assert sender.problems()[1:] in (["takes metrics again"], []), "each reading is reported as a whole"
+    assert (sender.otlp.failed["metrics"], sender.otlp.rejected["metrics"]) == (2, 4)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_request_that_may_be_sent_again_keeps_back_the_rest_of_a_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "MOST_POINTS", 2)
+    with receiving() as receiver:
+        receiver.answers["metrics"] = [Answering(400), Answering(503)]
+        sender = Sending(receiver.url, 0.004, OTEL_LOGS_EXPORTER="none")
+        sender.otlp.reading(lambda: gauges(0, 1, 2, 3, 4))
+        sender.run(lambda: sender.ended["metrics"] >= 6)
+        came = [sum(len(points_of(metric)) for metric in metrics_of(message)) for message in receiver.of("metrics")]
+    assert came[:5] == [2, 2, 2, 2, 1], "the newest numbers are sent from the first one on"
+    assert sender.problems() == ["does not take metrics: HTTP 503", "takes metrics again"]
+    assert (sender.otlp.failed["metrics"], sender.otlp.rejected["metrics"]) == (2, 2)
 
 
 @pytest.mark.usefixtures("quick")

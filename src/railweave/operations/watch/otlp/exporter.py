@@ -81,7 +81,7 @@ class Otlp:
         self.dropped = 0
         """The number of log records that were not delivered: the queue was full, or the receiver refused them."""
         self.rejected: dict[Signal, int] = {"metrics": 0, "logs": 0}
-        """The number of data points and log records that a receiver refused in requests that it accepted."""
+        """The number of data points and log records that a receiver refused: whole requests, and parts of requests that it accepted."""
         self.failed: dict[Signal, int] = {"metrics": 0, "logs": 0}
         """The number of requests that were not accepted."""
         self._receivers = settings.receivers
@@ -153,22 +153,28 @@ class Otlp:
                 self._backoffs["metrics"].worked()
 
     async def _measured(self, client: Any) -> Outcome:  # noqa: ANN401
-        """Send the numbers of now. Return the outcome of the first request that failed, or of the last one."""
+        """Send the numbers of now, and return the outcome of the whole reading."""
         reading = await asyncio.to_thread(lambda: self._history.reading(self._families(), time_ns()))
         return await self._sent_reading(client, reading)
 
     async def _sent_reading(self, client: Any, reading: Reading) -> Outcome:  # noqa: ANN401
-        outcome, delivered = Outcome(), False
+        """Send the requests of a reading. Those after a refused request are sent, too; those after one that may be sent again are not."""
+        parts: list[tuple[int, Outcome]] = []
+        receiver = self._receivers["metrics"]
         requests = metric_requests(reading, self._resource)
         try:
             while (request := await asyncio.to_thread(next, requests, None)) is not None:
-                outcome = await self._sent(client, self._receivers["metrics"], *request)
-                if outcome.why:
+                body, count = request
+                outcome = await self._sent(client, receiver, body, count)
+                parts.append((count, outcome))
+                if outcome.again:
                     break
-            delivered = not outcome.why
         finally:
-            self._history.record(reading, delivered=delivered)
-        return outcome
+            self._history.record(reading, delivered=len(parts) > 0 and not any(outcome.why for _, outcome in parts))
+        whole = whole_of(parts)
+        if parts:
+            self._report(receiver, whole, sum(count for count, _ in parts))
+        return whole
 
     async def _logs(self, client: Any) -> None:  # noqa: ANN401
         while True:
@@ -187,6 +193,7 @@ class Otlp:
         try:
             body = await asyncio.to_thread(log_request, records, self._resource)
             outcome = await self._sent(client, self._receivers["logs"], body, count)
+            self._report(self._receivers["logs"], outcome, count)
         finally:
             if outcome.again:
                 space = max(MOST_WAITING - len(self.waiting), 0)
@@ -199,11 +206,10 @@ class Otlp:
         return outcome
 
     async def _sent(self, client: Any, receiver: Receiver, body: bytes, count: int) -> Outcome:  # noqa: ANN401
-        """Send a request with ``count`` data points or log records, and report a change between success and failure."""
+        """Send a request with ``count`` data points or log records, and count what is refused."""
         outcome = await post(client, receiver, body)
         self.failed[receiver.signal] += bool(outcome.why)
-        self.rejected[receiver.signal] += outcome.rejected
-        self._report(receiver, outcome, count)
+        self.rejected[receiver.signal] += count if outcome.why and not outcome.again else outcome.rejected
         return outcome
 
     def _report(self, receiver: Receiver, outcome: Outcome, count: int) -> None:
@@ -246,6 +252,22 @@ class Otlp:
             outcome = await self._sent_logs(client)
             if outcome.again:
                 return
+
+
+def whole_of(parts: Sequence[tuple[int, Outcome]]) -> Outcome:
+    """Return the outcome of a reading from those of its requests, each with its number of data points.
+
+    It is that of the request that may be sent again, if there is one. If some requests were refused and others taken, the reading was taken
+    in part. So a reading is reported once, and not as refused and taken in turn.
+    """
+    if not parts:
+        return Outcome()
+    failed = [outcome for _, outcome in parts if outcome.why]
+    if len(failed) == len(parts) or parts[-1][1].again:
+        return failed[-1]
+    rejected = sum(count if outcome.why else outcome.rejected for count, outcome in parts)
+    message = next((outcome.why or outcome.message for _, outcome in parts if outcome.why or outcome.message), "")
+    return Outcome(rejected=rejected, message=message)
 
 
 def _attributes(network: str) -> dict[str, str]:
