@@ -64,13 +64,15 @@ def counter(number: float, name: str = "railweave_x_total", *, here: bool = Fals
     return Family(name, "counter", "X.", [Point((("device", "leaf1"),), number)], here)
 
 
-def decoded(families: list[Family], history: History | None = None, at: int = 5 * SECOND) -> list[Any]:
-    """The metrics of one reading as a receiver sees them."""
+def decoded(
+    families: list[Family], history: History | None = None, at: int = 5 * SECOND, *, taken: bool = True
+) -> list[Any]:
+    """The metrics of one reading as a receiver sees them; ``taken`` is False if it does not take them."""
     history = History(SECOND) if history is None else history
     reading = history.reading(families, at)
-    history.record(reading, delivered=True)
-    requests = [ExportMetricsServiceRequest.FromString(body) for body, _ in metric_requests(reading, RESOURCE)]
-    return [metric for request in requests for metric in metrics_of(request)]
+    requests = list(metric_requests(reading, RESOURCE))
+    history.record(reading, [(count, taken) for _, count in requests])
+    return [metric for body, _ in requests for metric in metrics_of(ExportMetricsServiceRequest.FromString(body))]
 
 
 def watched() -> WatchedNetwork:
@@ -155,6 +157,43 @@ def test_start_times_of_counters() -> None:
     assert metric.sum.data_points[0].as_double == 2.0**64
 
 
+def test_a_counter_starts_with_the_first_point_that_is_delivered() -> None:
+    history = History(SECOND)
+    seen: list[int] = []
+    for at, (number, taken) in enumerate([(7, False), (8, False), (9, True), (9, False), (12, True)], 5):
+        [metric] = decoded([counter(number)], history, at * SECOND, taken=taken)
+        seen.append(metric.sum.data_points[0].start_time_unix_nano // SECOND)
+    assert seen == [5, 6, 7, 7, 7], "the receiver has no point before second 7"
+    history = History(SECOND)
+    seen = []
+    for at, number in enumerate([7, 3, 4], 5):
+        [metric] = decoded([counter(number)], history, at * SECOND, taken=False)
+        seen.append(metric.sum.data_points[0].start_time_unix_nano // SECOND)
+    assert seen == [5, 5, 5], "after a reset, the start is known"
+    history = History(SECOND)
+    for at in (5, 6):
+        [metric] = decoded([counter(at, here=True)], history, at * SECOND, taken=False)
+        assert metric.sum.data_points[0].start_time_unix_nano == SECOND
+
+
+@pytest.mark.usefixtures("quick")
+def test_start_times_of_a_reading_that_is_taken_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "MOST_POINTS", 2)
+    points = [Point((("device", f"leaf{place}"),), 10 + place) for place in range(5)]
+    with receiving() as receiver:
+        receiver.answers["metrics"] = [Answering(503), Answering(), Answering(400), Answering(), Answering()]
+        sender = Sending(receiver.url, 0.004, OTEL_LOGS_EXPORTER="none")
+        sender.otlp.reading(lambda: [Family("railweave_x_total", "counter", "X.", points)])
+        sender.run(lambda: sender.ended["metrics"] >= 10)
+        came = [point for message in receiver.of("metrics") for metric in metrics_of(message) for point in points_of(metric)]  # fmt: skip
+    times: list[int] = sorted({point.time_unix_nano for point in came})
+    starts = {
+        reading: [times.index(point.start_time_unix_nano) for point in came if point.time_unix_nano == times[reading]]
+        for reading in range(4)
+    }
+    assert starts == {0: [0, 0], 1: [1] * 5, 2: [1, 1, 2, 2, 1], 3: [1, 1, 2, 2, 1]}
+
+
 def test_what_is_not_known_is_no_number_and_vanishes_once() -> None:
     history = History(SECOND)
     [metric] = decoded(gauges(1.5, math.nan), history)
@@ -171,13 +210,11 @@ def test_what_is_not_known_is_no_number_and_vanishes_once() -> None:
 
 def test_what_vanished_is_said_again_until_it_is_delivered() -> None:
     history = History(SECOND)
-    history.record(history.reading([counter(1)], 2 * SECOND), delivered=True)
+    decoded([counter(1)], history, 2 * SECOND)
     flags: list[list[int]] = []
     for delivered in (False, True, True):
-        reading = history.reading([], 3 * SECOND)
-        requests = [ExportMetricsServiceRequest.FromString(body) for body, _ in metric_requests(reading, RESOURCE)]
-        flags.append([point.flags for each in requests for metric in metrics_of(each) for point in points_of(metric)])
-        history.record(reading, delivered=delivered)
+        metrics = decoded([], history, 3 * SECOND, taken=delivered)
+        flags.append([point.flags for metric in metrics for point in points_of(metric)])
     assert flags == [[NO_NUMBER], [NO_NUMBER], []]
 
 
@@ -190,7 +227,7 @@ def test_requests_are_bounded_and_hold_each_point_once(monkeypatch: pytest.Monke
         for number in range(20)
     ]
     history = History(SECOND)
-    history.record(history.reading([counter(1)], 2 * SECOND), delivered=True)
+    decoded([counter(1)], history, 2 * SECOND)
     requests = list(metric_requests(history.reading(families, 3 * SECOND), RESOURCE))
     assert {count for _, count in requests[:-1]} == {7}
     seen: list[tuple[str, str]] = []

@@ -3,12 +3,16 @@
 - Metrics have the names of ``/metrics``, with their suffixes. Receivers that append the unit and ``_total`` to a name (the specification
   "Prometheus and OpenMetrics Compatibility") find both there, and other receivers have the same names too.
 - Counters are cumulative sums. The start time of a counter that began before the watch is unknown, so its first point has its own time as
-  the start. After a reset, the series starts at the time of the last point before the reset (metrics data model, "Resets and Gaps").
+  the start. So has each point after it until the receiver took one: to a receiver without that first point, its whole number would be an
+  increase since the start. After a reset, the series starts at the time of the last point before the reset (metrics data model, "Resets
+  and Gaps").
 - A series that is no longer known gets one point with the flag "no recorded value", so that receivers do not show its last number.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,13 +67,15 @@ def unit_of(name: str) -> str:
 
 
 class Sent(NamedTuple):
-    """The last number of a series that was sent.
+    """The last number of a series that was read to be sent.
 
     - ``start``: the start time of the series in ns since 1970; 0 for a gauge.
+    - ``known``: True if later points have the same start: the counter began then, or the receiver took a point with that start.
     - ``turn``: the number of the reading that had the series last.
     """
 
     start: int
+    known: bool
     number: float
     turn: int
 
@@ -79,12 +85,14 @@ class Reading(NamedTuple):
 
     - ``time``: the time in ns since 1970.
     - ``families``: the metrics, each with the start times of its points.
-    - ``gone``: the series that were sent before and are no longer known.
+    - ``gone``: the series that were sent before and are no longer known. Their points follow those of ``families``.
+    - ``new``: the series whose start is not known, each with the place of its point among all points of the reading.
     """
 
     time: int
     families: list[tuple[Family, list[int]]]
     gone: list[tuple[Family, Labels]]
+    new: list[tuple[int, tuple[str, Labels]]]
 
 
 class History:
@@ -102,24 +110,39 @@ class History:
         """Return the numbers to send at ``time``, without those that are not known."""
         with self._lock:
             self._turn += 1
-            read = [self._read(family, time) for family in families]
-            return Reading(time, read, self._gone())
+            read: list[tuple[Family, list[int]]] = []
+            new: list[tuple[int, tuple[str, Labels]]] = []
+            place = 0
+            for family in families:
+                read.append(self._read(family, time, place, new))
+                place += len(read[-1][1])
+            return Reading(time, read, self._gone(), new)
 
-    def _read(self, family: Family, time: int) -> tuple[Family, list[int]]:
-        """Return the known points of a metric with their start times, and remember them."""
+    def _read(
+        self, family: Family, time: int, place: int, new: list[tuple[int, tuple[str, Labels]]]
+    ) -> tuple[Family, list[int]]:
+        """Return the known points of a metric with their start times, and remember them.
+
+        ``place`` is the place of its first point in the reading. The series whose start is not known are added to ``new``.
+        """
         name, points = family.name, [point for point in family.points if point.number == point.number]
         self._families[name] = family._replace(points=())
         starts: list[int] = []
-        for labels, number in points:
+        for at, (labels, number) in enumerate(points, place):
             before = self._sent.get((name, labels))
+            start, known = time, False
             if family.kind == "gauge":
-                start = 0
-            elif before is not None:
-                start = before.start if number >= before.number else self._last
-            else:
-                start = self.begun if family.counted_here else time
+                start, known = 0, True
+            elif before is not None and number < before.number:
+                start, known = self._last, True
+            elif before is not None and before.known:
+                start, known = before.start, True
+            elif family.counted_here:
+                start, known = self.begun, True
             starts.append(start)
-            self._sent[name, labels] = Sent(start, number, self._turn)
+            self._sent[name, labels] = Sent(start, known, number, self._turn)
+            if not known:
+                new.append((at, (name, labels)))
         return family._replace(points=points), starts
 
     def ending(self, time: int) -> Reading:
@@ -129,12 +152,27 @@ class History:
     def _gone(self) -> list[tuple[Family, Labels]]:
         return [(self._families[name], labels) for (name, labels), sent in self._sent.items() if sent.turn < self._turn]
 
-    def record(self, reading: Reading, *, delivered: bool) -> None:
-        """Remember the time of a reading. Vanished series are sent as vanished again if a part may not have been delivered."""
+    def record(self, reading: Reading, parts: Sequence[tuple[int, bool]]) -> None:
+        """Remember the time of a reading, and what of it the receiver took.
+
+        ``parts`` are its requests in their order, each with its number of points and with True if it was taken. Requests that are not
+        listed were not sent. Series that vanished are sent as vanished again until the request with their point is taken.
+        """
+        ends = list(accumulate(count for count, _ in parts))
+
+        def taken(place: int) -> bool:
+            part = bisect_right(ends, place)
+            return part < len(parts) and parts[part][1]
+
         with self._lock:
             self._last = reading.time
-            for family, labels in reading.gone if delivered else ():
-                self._sent.pop((family.name, labels), None)
+            for place, series in reading.new:
+                if taken(place):
+                    self._sent[series] = self._sent[series]._replace(known=True)
+            first = sum(len(starts) for _, starts in reading.families)
+            for place, (family, labels) in enumerate(reading.gone, first):
+                if taken(place):
+                    self._sent.pop((family.name, labels), None)
 
 
 def resource_of(attributes: Mapping[str, str]) -> Resource:

@@ -170,7 +170,8 @@ class Otlp:
                 if outcome.again:
                     break
         finally:
-            self._history.record(reading, delivered=len(parts) > 0 and not any(outcome.why for _, outcome in parts))
+            taken = [(count, not outcome.why) for count, outcome in parts]
+            await asyncio.to_thread(self._history.record, reading, taken)
         whole = whole_of(parts)
         if parts:
             self._report(receiver, whole, sum(count for count, _ in parts))
