@@ -519,6 +519,23 @@ def test_an_answer_that_is_no_protobuf_is_a_success_by_its_status() -> None:
     assert again.problems() == [f"does not take logs: HTTP 400: {'x' * 300}"]
 
 
+def test_a_redirect_to_a_host_name_that_cannot_be_used_does_not_end_the_watch() -> None:
+    with receiving() as receiver:
+        receiver.answers["logs"] = [Answering(307, {"Location": "http://xn--.com/"})]
+        sender = Sending(receiver.url)
+        sender.tell(1)
+        sender.run(lambda: sender.otlp.dropped == 1, lambda: sender.tell(2), lambda: sender.ended["logs"] == 2)
+    assert receiver.bodies() == ["anomaly 1", "anomaly 2"]
+    assert sender.problems()[0] == ("does not take logs: its host name, or the address of its redirect, cannot be used")
+
+
+def test_a_host_name_that_is_too_long_does_not_end_the_watch() -> None:
+    sender = Sending(f"http://{'a' * 300}:4318")
+    sender.tell(1)
+    sender.run(lambda: sender.otlp.failed["logs"] == 1)
+    assert sender.problems()[0].startswith("does not take logs: ")
+
+
 def test_the_queue_is_bounded_and_the_oldest_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporter, "MOST_WAITING", 10)
     monkeypatch.setattr(exporter, "MOST_RECORDS", 4)

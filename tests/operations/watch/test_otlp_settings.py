@@ -74,6 +74,10 @@ def test_a_signal_can_be_left_out() -> None:
         ("127.0.0.1:4318", {}, "--otlp 127.0.0.1:4318: it is not a URL"),
         ("http://[::1", {}, "it is not a URL"),
         ("grpc://127.0.0.1:4317", {}, "it is not a URL"),
+        ("http://xn--.com:4318", {}, "it is not a URL"),
+        ("http://host\x7f:4318", {}, "it is not a URL"),
+        (" http://127.0.0.1", {}, "it is not a URL"),
+        ("http://host:99999", {}, "it is not a URL"),
         (f"{URL}?token=1", {}, "a query or a fragment"),
         (URL, {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "host:1"}, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT host:1"),
         (URL, {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL grpc: this protocol is not spoken"),
@@ -96,10 +100,43 @@ def test_a_wrong_header_is_named_without_its_value(listed: str) -> None:
     assert "geheim" not in text
 
 
-def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
-    text = refused("http://user:geheim@127.0.0.1:4318")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:geheim@127.0.0.1:4318",
+        "ftp://user:geheim@127.0.0.1",
+        "http://user:geheim@[::1",
+        "http://user:ge/geheim@127.0.0.1",
+        "http://user:geheim@127.0.0.1:99999",
+        "http://user:geheim@xn--.com",
+        "user:geheim@127.0.0.1:4318",
+    ],
+)
+def test_a_password_in_the_address_is_refused_and_not_shown(url: str) -> None:
+    text = refused(url)
     assert "a user name or password is in the URL" in text
     assert "geheim" not in text
+    assert "geheim" not in refused(OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=url)
+    assert "geheim" not in refused(url, OTEL_LOGS_EXPORTER="none", OTEL_METRICS_EXPORTER="none")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://host?geheim", "http://user:?geheim@127.0.0.1", "http://host#geheim", "ftp://host?geheim@"]
+)
+def test_a_query_is_not_shown(url: str) -> None:
+    assert "geheim" not in refused(url)
+    if url.startswith("http"):
+        made = otlp_of(URL, None, {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": url})
+        assert "geheim" not in "".join(announced(made.receivers.values()))
+
+
+def test_a_query_of_an_endpoint_may_hold_an_at_sign() -> None:
+    made = otlp_of(URL, None, {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": f"{URL}/v1/logs?to=a@b"})
+    assert made.receivers["logs"].url == f"{URL}/v1/logs?to=a@b"
+
+
+def test_the_scheme_may_have_capital_letters() -> None:
+    assert otlp_of("HTTPS://receiver", None, {}).receivers["logs"].tls is not None
 
 
 def test_tls_verifies_the_receiver(tmp_path: Path) -> None:

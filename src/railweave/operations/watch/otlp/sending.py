@@ -68,6 +68,11 @@ async def post(client: Any, receiver: Receiver, body: bytes) -> Outcome:  # noqa
         return Outcome(f"no answer within {receiver.timeout_s:g} s", again=True)
     except httpx.HTTPError as error:
         return Outcome(_words(str(error)) or type(error).__name__, again=True)
+    except (
+        httpx.InvalidURL,
+        UnicodeError,
+    ):  # httpx reads the address of a redirect, too, although it does not follow it
+        return Outcome("its host name, or the address of its redirect, cannot be used")
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if answer.is_success:
         partial = read_success(receiver.signal, content if kind == PROTOBUF else b"")

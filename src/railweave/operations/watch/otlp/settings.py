@@ -48,7 +48,7 @@ class Receiver:
     @property
     def shown(self) -> str:
         """The address without its query, for messages."""
-        return self.url.partition("?")[0]
+        return _without_query(self.url)
 
     @property
     def open_secret(self) -> bool:
@@ -92,7 +92,7 @@ def otlp_of(url: str, authorities: Path | None, environment: Mapping[str, str]) 
         attributes["service.name"] = service
     if not (receivers or problems):
         fault = "nothing would be sent: OTEL_METRICS_EXPORTER and OTEL_LOGS_EXPORTER are none"
-        problems.append(Problem(Option("--otlp", url), fault, "unset one of them, or leave out --otlp"))
+        problems.append(Problem(Option("--otlp"), fault, "unset one of them, or leave out --otlp"))
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
     return OtlpSettings(receivers, attributes)
@@ -137,7 +137,7 @@ def _receiver(
     headers = _pairs(name, listed, problems, secret=True)
     timeout_s = _timeout_s(*setting("TIMEOUT"), problems)
     tls: ssl.SSLContext | None = None
-    if url.startswith("https:"):
+    if url.lower().startswith("https:"):
         name, file = setting("CERTIFICATE")
         trusted = (Option("--otlp-ca", str(authorities)), str(authorities)) if authorities else (Option(name, file), file)  # fmt: skip
         tls = _context(*trusted, setting("CLIENT_CERTIFICATE"), setting("CLIENT_KEY"), problems)
@@ -150,20 +150,32 @@ def _receiver(
 
 
 def _check_url(place: Option, url: str, problems: list[Problem]) -> None:
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        parts, good = None, False
-    if not good or parts is None:
-        problems.append(Problem(place, "it is not a URL to send to", "write http://HOST:PORT/PATH"))
-    elif parts.username is not None or parts.password is not None:
+    """Add to ``problems`` if a URL cannot be used. A URL that may hold a password is not shown."""
+    import httpx
+
+    after_scheme = url.partition("//")[2] or url
+    if (
+        "@" in after_scheme.partition("?")[0].partition("#")[0]
+    ):  # also in a path: a slash in a password ends the host's part too early
         fix = f"put them into the environment variable {PREFIX}HEADERS, for example authorization=Basic%20..."
         hidden = Option(place.name)
         problems.append(Problem(hidden, "a user name or password is in the URL, where others can read it", fix))
+        return
+    try:
+        parts, used = urlsplit(url), httpx.URL(url)
+        good = used.scheme in {"http", "https"} and bool(used.host) and parts.port != 0
+    except (ValueError, httpx.InvalidURL):  # a host name that IDNA does not allow is a ValueError
+        parts, good = None, False
+    if not good or parts is None:
+        shown = Option(place.name, "" if "@" in url else _without_query(place.value))
+        problems.append(Problem(shown, "it is not a URL to send to", "write http://HOST:PORT/PATH"))
     elif place.name == "--otlp" and (parts.query or parts.fragment):
         fix = f"leave out what follows ? or #, or set {PREFIX}METRICS_ENDPOINT and {PREFIX}LOGS_ENDPOINT, which are used as they are"
-        problems.append(Problem(place, "the URL has a query or a fragment", fix))
+        problems.append(Problem(Option(place.name), "the URL has a query or a fragment", fix))
+
+
+def _without_query(url: str) -> str:
+    return url.partition("?")[0].partition("#")[0]
 
 
 def _pairs(name: str, listed: str, problems: list[Problem], *, secret: bool = False) -> dict[str, str]:
