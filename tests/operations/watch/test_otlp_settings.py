@@ -154,13 +154,36 @@ def test_tls_verifies_the_receiver(tmp_path: Path) -> None:
     assert "sent without TLS" in refused(URL, broken)
 
 
-def test_headers_without_tls_are_warned_of() -> None:
-    secret = {"OTEL_EXPORTER_OTLP_HEADERS": "a=geheim"}
-    lines = announced(otlp_of("http://192.0.2.1:4318", None, secret).receivers.values())
-    assert [line for line in lines if "without TLS" in line]
-    assert "geheim" not in "".join(lines)
-    for url in (URL, "http://localhost:1", "http://[::1]:1", "https://192.0.2.1"):
-        assert len(announced(otlp_of(url, None, secret).receivers.values())) == 2
+@pytest.mark.parametrize("url", ["http://192.0.2.1:4318", "HTTP://collector", "http://localhost.example:1"])
+def test_secrets_are_not_sent_to_another_machine_without_tls(url: str) -> None:
+    text = refused(url, OTEL_EXPORTER_OTLP_HEADERS="authorization=geheim,x-scope-orgid=lab")
+    assert f"OTEL_EXPORTER_OTLP_HEADERS: {url}/v1/metrics has no TLS" in text
+    assert f"{url}/v1/logs has no TLS" in text
+    assert "write https://" in text
+    assert "geheim" not in text
+
+
+def test_secrets_are_judged_by_the_address_of_their_signal() -> None:
+    logs = "http://192.0.2.1/logs?x=geheim"
+    text = refused(OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=logs, OTEL_EXPORTER_OTLP_LOGS_HEADERS="x-token=geheim")
+    assert text.startswith("OTEL_EXPORTER_OTLP_LOGS_HEADERS: http://192.0.2.1/logs has no TLS")
+    assert "metrics" not in text
+    assert "geheim" not in text
+    environment = {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": logs, "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "x-token=7"}
+    made = otlp_of(URL, None, environment)
+    assert dict(made.receivers["metrics"].headers) == {"x-token": "7"}
+
+
+@pytest.mark.parametrize("url", [URL, "http://localhost:1", "http://[::1]:1", "https://192.0.2.1", "HTTPS://192.0.2.1"])
+def test_secrets_are_sent_to_this_machine_or_with_tls(url: str) -> None:
+    receivers = otlp_of(url, None, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=geheim"}).receivers
+    assert dict(receivers["logs"].headers) == {"authorization": "geheim"}
+    assert announced(receivers.values()) == [f"sending {signal} to {url}/v1/{signal}" for signal in ("metrics", "logs")]
+
+
+def test_the_name_of_a_tenant_is_no_secret() -> None:
+    made = otlp_of("http://192.0.2.1:3100", None, {"OTEL_EXPORTER_OTLP_HEADERS": "X-Scope-OrgID=lab"})
+    assert dict(made.receivers["logs"].headers) == {"x-scope-orgid": "lab"}
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ SIGNALS: tuple[Signal, ...] = ("metrics", "logs")
 PREFIX = "OTEL_EXPORTER_OTLP_"
 LONGEST_S = 60.0
 """The longest time in seconds that one request may be given."""
+_TENANTS = frozenset({"x-scope-orgid", "accountid", "projectid"})
+"""The headers that only name a tenant, for Loki, Mimir and VictoriaLogs. They may be sent without TLS."""
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """The characters of a header name (RFC 9110, section 5.6.2)."""
 
@@ -49,11 +51,6 @@ class Receiver:
     def shown(self) -> str:
         """The address without its query, for messages."""
         return _without_query(self.url)
-
-    @property
-    def open_secret(self) -> bool:
-        """True if headers are sent to another machine without TLS."""
-        return bool(self.headers) and self.tls is None and not _this_machine(urlsplit(self.url).hostname or "")
 
 
 @dataclass(frozen=True)
@@ -135,6 +132,8 @@ def _receiver(
         problems.append(Problem(Option(name, kind), "there is no such compression", "write gzip or none"))
     name, listed = setting("HEADERS")
     headers = _pairs(name, listed, problems, secret=True)
+    if len(problems) == before and url.lower().startswith("http:") and headers.keys() - _TENANTS:
+        _check_way(signal, url, name, problems)
     timeout_s = _timeout_s(*setting("TIMEOUT"), problems)
     tls: ssl.SSLContext | None = None
     if url.lower().startswith("https:"):
@@ -172,6 +171,14 @@ def _check_url(place: Option, url: str, problems: list[Problem]) -> None:
     elif place.name == "--otlp" and (parts.query or parts.fragment):
         fix = f"leave out what follows ? or #, or set {PREFIX}METRICS_ENDPOINT and {PREFIX}LOGS_ENDPOINT, which are used as they are"
         problems.append(Problem(Option(place.name), "the URL has a query or a fragment", fix))
+
+
+def _check_way(signal: Signal, url: str, name: str, problems: list[Problem]) -> None:
+    """Add to ``problems`` if secrets would be sent to another machine without TLS. ``name`` is the variable that has the headers."""
+    if not _this_machine(urlsplit(url).hostname or ""):
+        fault = f"{_without_query(url)} has no TLS, so others can read the headers of {signal} on their way"
+        fix = "write https:// in the address, send to a Collector on this machine that uses TLS, or unset the variable"
+        problems.append(Problem(Option(name), fault, fix))
 
 
 def _without_query(url: str) -> str:
@@ -247,10 +254,5 @@ def _this_machine(host: str) -> bool:
 
 
 def announced(receivers: Iterable[Receiver]) -> list[str]:
-    """Return the lines that say at the start where each signal goes, with a warning about secrets that are sent without TLS."""
-    lines: list[str] = []
-    for receiver in receivers:
-        lines.append(f"sending {receiver.signal} to {receiver.shown}")
-        if receiver.open_secret:
-            lines.append(f"the headers of {receiver.signal} are sent without TLS: others can read them on their way")
-    return lines
+    """Return the lines that say at the start where each signal goes."""
+    return [f"sending {receiver.signal} to {receiver.shown}" for receiver in receivers]
