@@ -529,13 +529,6 @@ def test_a_redirect_to_a_host_name_that_cannot_be_used_does_not_end_the_watch() 
     assert sender.problems()[0] == ("does not take logs: its host name, or the address of its redirect, cannot be used")
 
 
-def test_a_host_name_that_is_too_long_does_not_end_the_watch() -> None:
-    sender = Sending(f"http://{'a' * 300}:4318")
-    sender.tell(1)
-    sender.run(lambda: sender.otlp.failed["logs"] == 1)
-    assert sender.problems()[0].startswith("does not take logs: ")
-
-
 def test_the_queue_is_bounded_and_the_oldest_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporter, "MOST_WAITING", 10)
     monkeypatch.setattr(exporter, "MOST_RECORDS", 4)
