@@ -32,6 +32,8 @@ _OF_NODE = re.compile(
     + r"(?: has (?:launched up to operation|status) (\S+)|( has not launched any operations)|(?: .*?)?)"
     r" -- (?:GPU (\S+) managed by process [0-9]+ on node (\S+)|\[process information)"
 )
+_WHOLE = re.compile(r"[0-9]{1,18}")
+"""The number of an operation. ``str.isdigit`` also accepts characters such as "²", and ``int`` refuses more than 4,300 digits."""
 _PROCESS = re.compile(r"^\s+Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (.*))?")
 _RAS_KNOWN = re.compile(
     r"(?:NCCL|RCCL) version |(?:CUDA|HIP) runtime version |Job summary$|=+$|\s*Nodes\s|\s*\(total\)\s|\s*per node|\s*Processes\s"
@@ -71,6 +73,10 @@ _RAS_FIELDS = {
 """The fields of RAS answers as JSON, by the object that has them."""
 
 
+def _short(status: str) -> str:
+    return status if len(status) <= 80 else f"{status[:80]}…"
+
+
 def _events(lines: Sequence[Line], file: str) -> Iterator[Absent]:
     """Yield the processes that monitor mode reports as gone or not answering."""
     for line in lines:
@@ -90,16 +96,17 @@ def read_ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
 
     def close() -> None:
         values = [value for value, _, _ in groups]
-        numbers = [int(value) for value in values if value.isdigit()]
+        numbers = [int(value) for value in values if _WHOLE.fullmatch(value)]
         usual = max(groups, key=lambda group: group[1])[0] if groups else ""
         behind = min(numbers) if len(set(numbers)) > 1 else None
         for value, size, ranks in groups:
-            ahead = behind is not None and value.isdigit() and int(value) > behind
-            if value.isdigit():
+            whole = _WHOLE.fullmatch(value) is not None
+            ahead = behind is not None and whole and int(value) > behind
+            if whole:
                 others = f", others only {behind} (of {counted(size, 'rank')})" if ahead else f", others {max(numbers)}"
                 text = f"launched up to operation {value}{others}"
             elif value:
-                text = f"has status {value}, others {usual}"
+                text = f"has status {_short(value)}, others {_short(usual)}"
             else:
                 text = f"has no data of the communicator ({state})"
             reports.absent += [Absent(file, line, rank, host, text, behind=not ahead) for rank, host, line in ranks]
