@@ -205,14 +205,16 @@ def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: 
 
 
 def _inspector(records: Sequence[InspectorRecord], file: str, reports: Reports) -> None:
-    """Store the last collective of each rank from the Inspector's records."""
+    """Store the last collective of each rank from the Inspector's records.
+
+    A record has the rank in its communicator, which need not be the rank in the job. So the servers of the job's ranks
+    (``Reports.hosts``) are not taken from it; each ``Progress`` has its own server.
+    """
     last: dict[tuple[str, int], tuple[int, int, str]] = {}
     for record in records:
         if record.rank is None:
             continue
         reports.known = True
-        if record.host:
-            reports.hosts[record.rank] = record.host
         if record.number is None or record.peer is not None:
             continue
         group = record.communicator
