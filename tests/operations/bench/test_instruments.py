@@ -17,7 +17,7 @@ from railweave.api import bench_check, bench_compare, bench_import, bench_triage
 from railweave.operations.bench.gpu_nics import gpu_nics, nics_of
 from railweave.operations.bench.inspector import communicators
 from railweave.operations.bench.read import read
-from railweave.operations.bench.triage.triage import triage
+from railweave.operations.bench.triage.triage import triage, triage_job
 from tests.conftest import EXAMPLES
 
 OUTPUTS = Path(__file__).parent / "instruments"
@@ -238,3 +238,93 @@ def test_nccl_s_diagnostics() -> None:
     ]
     assert result.diagnoses[0].finding.what.startswith("net bw: cross-nic rank 3")
     assert [each.passed for each in result.read.diagnostics] == [True, False]
+
+
+def test_the_rank_in_a_communicator_is_not_the_rank_of_the_job() -> None:
+    """Rank 0 of a communicator of rail 3 may be on any server: an error of the job's rank 1 stays at its own server."""
+    log = (
+        "H100-01:100:100 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0xab - Init START\n"
+        "[1,1]<stdout>:H100-02:200:200 [0] NCCL INFO comm 0x2 rank 1 nranks 2 cudaDev 0 busId 1000 commId 0xab - Init START\n"
+        "[1,1]<stderr>:[Rank 0]: Rank 1 failed to pass monitoredBarrier in 30000 ms\n"
+    )
+    given = json.loads(_lines("H100-04.jsonl")[0])
+    given["header"]["rank"] = 1
+    results = triage_job([(log, "log"), (json.dumps(given), "inspector")])
+    [place] = [
+        (each.finding.where, each.finding.what)
+        for result in results
+        for each in result.diagnoses
+        if each.finding.id == "run-rank-missing"
+    ]
+    assert place == ("H100-02", "rank 1 did not reach the barrier")
+    # without the log's mapping, no server is named: the Inspector's rank is of another communicator
+    alone = triage_job([(log.splitlines()[2].partition(">:")[2], "log"), (json.dumps(given), "inspector")])
+    assert [each.finding.where for result in alone for each in result.diagnoses] == ["rank-1"]
+
+
+def _metric(host: str, rate: float, **labels: str) -> str:
+    """A metric of a server's GPU 0; ``labels`` are other labels than those of an all-reduce of 256 MB."""
+    usual = {"node": host, "gpu": "GPU0", "comm_name": f"DP {host}", "n_nodes": "1", "nranks": "8"}
+    kind = {} if "p2p_operation" in labels else {"collective": "AllReduce"}
+    texts = usual | kind | {"message_size": "256-257MB"} | labels
+    metric = "nccl_p2p_bus_bandwidth_gbs" if "p2p_operation" in labels else "nccl_bus_bandwidth_gbs"
+    return f"{metric}{{" + ",".join(f'{name}="{text}"' for name, text in texts.items()) + f"}} {rate}\n"
+
+
+def _slow_ones(**labels: str) -> list[str]:
+    """The servers of slow communicators: of four servers, H100-04 has half the bandwidth of the others."""
+    texts = [(_metric(f"H100-0{n}", 200 if n == 4 else 400, **labels), f"{n}.prom") for n in range(1, 5)]
+    return [
+        each.finding.where
+        for result in triage_job(texts)
+        for each in result.diagnoses
+        if each.finding.id == "run-communicator-slow"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "slow"),
+    [
+        ({}, ["H100-04"]),
+        ({"message_size": "0-4KB"}, []),
+        ({"message_size": "8-9MB"}, []),
+        ({"message_size": "1-2GB"}, ["H100-04"]),
+        ({"message_size": "unknown"}, []),
+        # the range is of one rank's part
+        ({"message_size": "8-9MB", "collective": "AllGather"}, ["H100-04"]),
+        ({"message_size": "1-2MB", "collective": "ReduceScatter"}, ["H100-04"]),
+        ({"message_size": "4-5KB", "collective": "AllGather"}, []),
+        ({"p2p_operation": "Send"}, []),
+        ({"p2p_operation": "Recv"}, []),
+        ({"comm_name": "unknown"}, ["H100-04"]),
+    ],
+)
+def test_what_metrics_for_prometheus_are_compared(labels: dict[str, str], slow: list[str]) -> None:
+    assert _slow_ones(**labels) == slow
+
+
+def test_communicators_without_a_name_on_several_servers_are_left_out() -> None:
+    text = "".join(_metric(f"H100-0{n}", 400, comm_name="unknown", n_nodes="2", nranks="16") for n in range(1, 5))
+    result = read(text, "x")
+    assert communicators(result.inspector) == []
+    assert [(note.line, note.what.partition(":")[0]) for note in result.notes] == [
+        (1, "the communicators of 4 records have no name and are of several servers")
+    ]
+    on_one = read("".join(_metric(f"H100-0{n}", 400, comm_name="unknown") for n in range(1, 5)), "x")
+    assert on_one.notes == ()
+    assert [each.title for each in communicators(on_one.inspector)] == [
+        f"communicator without a name on H100-0{n} of 8 ranks" for n in range(1, 5)
+    ]
+
+
+@pytest.mark.parametrize("number", ["²", "٣", "9" * 5000, "9" * 19])
+def test_an_odd_number_in_an_answer_of_ras_is_a_status(number: str) -> None:
+    text = (
+        "Job summary\n===\n\n#0-0 (ab) MISMATCH\n"
+        f"  1 rank has launched up to operation {number}\n  Rank 3 -- GPU 0 managed by process 12 on node n1\n"
+        "  7 ranks have launched up to operation 4\n\n"
+    )
+    [diagnosis] = [each for each in triage(text, "x").diagnoses if each.finding.id == "run-rank-missing"]
+    assert diagnosis.finding.where == "n1"
+    assert diagnosis.finding.what.startswith(f"rank 3 has status {number[:80]}")
+    assert len(diagnosis.finding.what) < 200

@@ -98,6 +98,9 @@ class InspectorRecord:
 _IS_JSON = re.compile(r'\s*\{\s*"header"\s*:.{0,2000}?"(?:coll_perf|p2p_perf)"\s*:', re.DOTALL)
 _SAMPLE = re.compile(r"^(nccl_\w{1,80})\{([^}]{0,4000})\} (\S{1,40})(?: \d{1,19})?\s*$")
 _LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,300})"')
+_RANGE_END = re.compile(r"-([0-9]{1,9})([KMGT]?)B")
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+"""The powers of two of the units of a size range."""
 _METRICS = {
     "nccl_bus_bandwidth_gbs": "busbw",
     "nccl_p2p_bus_bandwidth_gbs": "busbw",
@@ -222,7 +225,22 @@ def read_inspector_prometheus(text: str, notes: Notes) -> list[InspectorRecord]:
         values.setdefault(tuple(sorted(labels.items())), {})[_METRICS[match[1]]] = value, number
     for sentence, number in strange.items():
         notes.add(number, f"{sentence} is not known; labels with known names were read")
-    return [_sample(dict(labels), given, notes.file) for labels, given in values.items()]
+    records = [_sample(dict(labels), given, notes.file) for labels, given in values.items()]
+    if nameless := [record for record in records if not _can_be_grouped(record)]:
+        notes.add(
+            nameless[0].line,
+            f"the communicators of {len(nameless)} records have no name and are of several servers: they cannot be told apart, "
+            "and were not compared",
+        )
+    return records
+
+
+def _can_be_grouped(record: InspectorRecord) -> bool:
+    """Return whether the communicator of a record is known, or at least its only server.
+
+    Prometheus' form writes all communicators without a name as ``unknown``, and has no hash.
+    """
+    return record.rank is not None or bool(record.name) or record.nodes == 1
 
 
 def _sample(labels: Mapping[str, str], given: Mapping[str, tuple[float | None, int]], file: str) -> InspectorRecord:
@@ -272,6 +290,14 @@ class Measured:
     file: str
     line: int
 
+    def at_most(self, ranks: int) -> int | None:
+        """Return the size in bytes, or the end of its range; None if unknown. ``ranks`` is the number of ranks of the communicator."""
+        end = _RANGE_END.search(self.size_range)
+        if self.size_bytes is not None or end is None:
+            return self.size_bytes
+        size = int(end[1]) << _UNITS[end[2]]
+        return size * ranks if self.operation in OF_A_RANK else size
+
 
 @dataclass(frozen=True, slots=True)
 class Communicator:
@@ -300,10 +326,17 @@ class Communicator:
 
 
 def communicators(records: Iterable[InspectorRecord]) -> list[Communicator]:
-    """Return the communicators in records of all files of a job."""
+    """Return the communicators in records of all files of a job.
+
+    In Prometheus' form, the communicators without a name on one server count as one communicator. Those of several servers are
+    left out.
+    """
     groups: dict[tuple[str, int, int], list[InspectorRecord]] = defaultdict(list)
     for record in records:
-        groups[record.communicator, record.ranks, record.nodes].append(record)
+        if _can_be_grouped(record):
+            nameless = record.rank is None and not record.name
+            identity = f"without a name on {record.host}" if nameless else record.communicator
+            groups[identity, record.ranks, record.nodes].append(record)
     return [_communicator(*key, group) for key, group in groups.items()]
 
 

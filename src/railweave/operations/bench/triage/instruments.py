@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.gpu_nics import described, nics_of
+from railweave.operations.bench.inspector import POINT_TO_POINT
 from railweave.operations.bench.triage.wire import once, times
 from railweave.prediction.collectives.program import written
 
@@ -29,6 +30,8 @@ FEWEST = 3
 """The smallest number of similar communicators that are compared: of two, neither is known to be the slow one."""
 SMALLEST = 16 << 20
 """The smallest message, in bytes, whose bandwidth is compared. Smaller ones measure latency."""
+_POINT_TO_POINT = POINT_TO_POINT | {"send-recv"}
+"""The operations between two ranks: their bandwidth depends on the pair. Prometheus' form does not name the other rank."""
 
 
 @dataclass
@@ -46,7 +49,8 @@ class Instruments:
         for communicator, of_gpus in zip(self.of_job, nics, strict=True):
             where = ", ".join(f"{name} {text}" for name, text in described(of_gpus))
             for row in communicator.measured:
-                if row.busbw and row.peer is None and (row.size_bytes or SMALLEST) >= SMALLEST:
+                of_all = row.peer is None and row.operation not in _POINT_TO_POINT
+                if row.busbw and of_all and (row.at_most(communicator.ranks) or 0) >= SMALLEST:
                     kind = row.operation, row.size_bytes, row.size_range, communicator.ranks, communicator.nodes
                     alike[kind].append((row.busbw, communicator, row, where))
         return [place for rows in alike.values() if len(rows) >= FEWEST for place in _slower(rows)]
@@ -102,11 +106,13 @@ def diagnostics(case: Case) -> Iterator[FindingPlace]:
     "run-report-not-understood",
     "info",
     applies="run",
-    why="a newer release of NCCL or RCCL writes fields or lines that railweave does not know; nothing was concluded from them",
-    fix="check these lines yourself, and report the release",
+    why="a newer release of NCCL or RCCL writes fields or lines that railweave does not know, or records do not name their "
+    "communicator; nothing was concluded from them",
+    fix="check these lines yourself, and report the release; give communicators of several servers a name "
+    "(`commName` of ncclConfig_t, or `group_desc` of PyTorch)",
 )
 def not_understood(case: Case) -> Iterator[FindingPlace]:
-    """Every field and line of the reports of NCCL's Inspector, RAS and diagnostics is known."""
+    """Every field and line of the reports of NCCL's Inspector, RAS and diagnostics is known, and each record's communicator."""
     notes = case.read.notes if case.read.inspector or case.read.diagnostics else ()
     for note in (*notes, *(case.reports.notes if case.reports is not None else ())):
         if note.file == case.file:
