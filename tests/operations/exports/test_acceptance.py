@@ -46,7 +46,11 @@ def test_cases_that_were_not_compared_have_no_threshold() -> None:
     rows = _rows("h100-rlb")
     without = {key for key, row in rows.items() if not row["threshold"]}
     assert without == {("all-reduce", "one server"), ("all-to-all", "one server")}
-    assert all(rows[key]["left_out"].startswith("not compared: ") for key in without)
+    reason = (
+        "not compared: Published results are of 4 servers over the network; one server does not use the network, so they give no "
+        "error for it."
+    )
+    assert {rows[key]["left_out"] for key in without} == {reason}
     assert rows["all-reduce", "two servers of a stripe"]["beyond"].endswith("the error is that of those results.")
     assert rows["all-reduce", "all servers"]["beyond"] == ""
     readme = _files("h100-rlb")["README.md"]
@@ -92,6 +96,31 @@ def test_nvsentinel_gets_the_job_of_all_servers() -> None:
             {"name": "MESSAGE_SIZES", "value": "1G"},
         ]
     }
+
+
+def test_the_commands_of_nvsentinel_name_the_files_as_they_are_written() -> None:
+    readme = _files("h100-rlb")["README.md"]
+    assert 'load("nvsentinel/preflight-env.yaml")' in readme
+    assert "Needs yq 4 of Mike Farah" in readme
+    assert "one threshold for the cluster" not in readme
+    files = _files("aidc-three-fabrics")
+    values = {
+        name: float(yaml.safe_load(text)["preflight-nccl-allreduce"][0]["value"])
+        for name, text in files.items()
+        if name.startswith("nvsentinel/")
+    }
+    assert len(values) > 1
+    assert "nvsentinel/backend1-preflight-env.yaml" in values
+    assert f'load("{min(values, key=lambda name: values[name])}")' in files["README.md"]
+    assert "use the file with the lowest value, or install the chart per fabric" in files["README.md"]
+
+
+def test_rows_of_the_readme_differ_and_have_units() -> None:
+    lines = [line for line in _files("h100-rlb")["README.md"].splitlines() if line.startswith("|  |")]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert len({tuple(row[:4]) for row in cells}) == len(cells)
+    assert [row[2] for row in cells if row[1] == "ib_write_bw"] == ["two NICs, one leaf", "two NICs, across spines"]
+    assert all(row[5].endswith(" Gb/s" if row[1] == "ib_write_bw" else " GB/s") for row in cells)
 
 
 def test_cvs_finds_its_results_where_it_looks() -> None:

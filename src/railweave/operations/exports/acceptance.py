@@ -16,12 +16,12 @@ import yaml
 
 from railweave.analysis.adopt.servers import host_lists
 from railweave.model.catalog import in_force
-from railweave.operations.exports.figures import FAR, NEAR, NICS, SERVER, Figure, JobFigures, job_figures
+from railweave.operations.exports.figures import FAR, NEAR, SERVER, WRITE, Figure, JobFigures, job_figures
 from railweave.operations.exports.placement import placements
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.network.model import Network
 
@@ -39,6 +39,8 @@ GCM_TESTS = ("all-reduce", "all-gather", "all-to-all")
 """The collectives that gcm's ``check-nccl`` accepts (its type NCCL_OPERATION)."""
 GCM_GROUPS = {SERVER: ("server", "single"), NEAR: ("pair-in-stripe", "pairwise"), FAR: ("pair-across", "pairwise")}
 """The part of a file name, and gcm's ``flavor``, by group of servers."""
+NVSENTINEL_CONTAINERS = ("preflight-nccl-loopback", "preflight-nccl-allreduce")
+"""The preflight containers of NVSentinel that compare a bandwidth: of one server, and of all servers of a gang."""
 FILL_IN = "<changeme>"
 """The text by which CVS marks values that the operator fills in. CVS refuses to start while one is left."""
 
@@ -53,7 +55,7 @@ def files(network: Network) -> dict[str, str]:
         for name, text in {**_cvs(job), **_gcm(job), **_nvsentinel(job), **_l8k(job)}.items():
             folder, _, file = name.partition("/")
             result[f"{folder}/{job.label}-{file}" if len(jobs) > 1 else name] = text
-    return result | {"README.md": _readme(network, jobs, notes, list(result))}
+    return result | {"README.md": _readme(network, jobs, notes, result)}
 
 
 def _cvs(job: JobFigures) -> dict[str, str]:
@@ -130,8 +132,8 @@ def _nvsentinel(job: JobFigures) -> dict[str, str]:
         return {}
     content: dict[str, Any] = {}
     for container, hosts, size_name in (
-        ("preflight-nccl-loopback", 1, "TEST_SIZE_MB"),
-        ("preflight-nccl-allreduce", len(job.hosts), "MESSAGE_SIZES"),
+        (NVSENTINEL_CONTAINERS[0], 1, "TEST_SIZE_MB"),
+        (NVSENTINEL_CONTAINERS[1], len(job.hosts), "MESSAGE_SIZES"),
     ):
         for figure in job.figures:
             if (figure.test, len(figure.hosts)) == ("all-reduce", hosts) and figure.threshold is not None:
@@ -148,7 +150,7 @@ def _nvsentinel(job: JobFigures) -> dict[str, str]:
 
 def _l8k(job: JobFigures) -> dict[str, str]:
     """Return the validation settings of l8k. It has one threshold for all pairs: that of the slowest kind of pair."""
-    known = [figure for figure in job.of(NICS) if figure.threshold is not None]
+    known = [figure for figure in job.of(WRITE) if figure.threshold is not None]
     if job.vendor != "NVIDIA" or job.nic_vendor != "NVIDIA" or not known:
         return {}
     lowest = min(known, key=lambda figure: figure.low)
@@ -181,7 +183,8 @@ def _csv(figures: Sequence[Figure]) -> str:
     return out.getvalue()
 
 
-def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], names: Sequence[str]) -> str:
+def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], texts: Mapping[str, str]) -> str:
+    """Return the text of README.md. ``texts`` are the other files, by relative name."""
     figures = [figure for job in jobs for figure in job.figures]
     known = [figure for figure in figures if figure.threshold is not None]
     left: dict[str, list[str]] = {}
@@ -200,8 +203,8 @@ def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], 
         "| job | test | servers | size | predicted | threshold | beyond the published results |",
         "|---|---|---|---|---|---|---|",
         *(
-            f"| {figure.job} | {figure.test} | {figure.group} | {written(figure.size_bytes)} | {figure.value:.1f} {figure.unit} "
-            f"| {figure.threshold:.2f} | {figure.beyond} |"
+            f"| {figure.job} | {figure.test} | {_of_group(figure, known)} | {written(figure.size_bytes)} "
+            f"| {figure.value:.1f} {figure.unit} | {figure.threshold:.2f} {figure.unit} | {figure.beyond} |"
             for figure in known
         ),
         "",
@@ -215,13 +218,40 @@ def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], 
         "",
     ]
     for folder, text in _USE.items():
-        if given := [name for name in names if name.startswith(f"{folder}/")]:
+        if given := [name for name in texts if name.startswith(f"{folder}/")]:
             lines += [f"### {', '.join(given)}", "", *text.strip().splitlines(), ""]
+            if folder == "nvsentinel":
+                lines += [*_nvsentinel_commands({name: texts[name] for name in given}), ""]
             if folder == "gcm":
                 lines += [*_gcm_hosts(jobs, given), ""]
         else:
             lines += [f"### {folder}", "", f"No file: {_absent(folder, jobs)}.", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _of_group(figure: Figure, known: Iterable[Figure]) -> str:
+    """Return the group of a figure, with its example if the figure is not the only such figure of its job in ``known``."""
+    alike = [each for each in known if (each.job, each.test, each.group) == (figure.job, figure.test, figure.group)]
+    return figure.group if len(alike) == 1 else f"{figure.group} ({' '.join(figure.hosts)})"
+
+
+def _nvsentinel_commands(texts: Mapping[str, str]) -> list[str]:
+    """Return the commands that insert NVSentinel's file, or the one with the lowest value. ``texts`` are the files, by relative name."""
+
+    def value(name: str) -> float:
+        content = yaml.safe_load(texts[name])
+        return float(content[max(content, key=NVSENTINEL_CONTAINERS.index)][0]["value"])
+
+    lowest = min(texts, key=value)
+    commands = _INSERT.replace("FILE", lowest).strip("\n").splitlines()
+    if len(texts) == 1:
+        return commands
+    return [
+        "NVSentinel has one threshold for the cluster: use the file with the lowest value, or install the chart per fabric.",
+        f"The lowest value is in `{lowest}`:",
+        "",
+        *commands,
+    ]
 
 
 def _named(figure: Figure) -> str:
@@ -265,16 +295,11 @@ servers with it.
 each variable of nccl.env. The check is critical (exit code 2) below the threshold. Each file is for these servers:
 """,
     "nvsentinel": """
-Set these variables in the list `initContainers` of the preflight chart's values. Helm replaces lists, so change your own values:
-
-    yq '(.preflight.initContainers[] | .env) |= (. // [])' -i values.yaml
-    for container in preflight-nccl-loopback preflight-nccl-allreduce; do
-        CONTAINER=$container yq -i '(.preflight.initContainers[] | select(.name == strenv(CONTAINER)) | .env) |=
-            ((. + (load("preflight-env.yaml")[strenv(CONTAINER)] // [])) | group_by(.name) | map(.[-1]))' values.yaml
-    done
-
 The check reports to NVSentinel below the threshold. NVSentinel has one threshold for gangs of every size: where jobs have
 other sizes, predict them with `railweave sim --hosts`. DCGM's own checks are not changed.
+
+Set these variables in the list `initContainers` of the preflight chart's values. Helm replaces lists, so change your own values.
+Needs yq 4 of Mike Farah. In this folder, with `values.yaml` as your values:
 """,
     "l8k": """
 Put the keys into the cluster-config.yaml that `l8k discover` wrote, or give them as
@@ -283,3 +308,12 @@ at least the average that was predicted. The threshold is that of the slowest ki
 """,
 }
 """The use of each tool's file, by folder."""
+
+_INSERT = """
+    yq '(.preflight.initContainers[] | .env) |= (. // [])' -i values.yaml
+    for container in preflight-nccl-loopback preflight-nccl-allreduce; do
+        CONTAINER=$container yq -i '(.preflight.initContainers[] | select(.name == strenv(CONTAINER)) | .env) |=
+            ((. + (load("FILE")[strenv(CONTAINER)] // [])) | group_by(.name) | map(.[-1]))' values.yaml
+    done
+"""
+"""The commands that insert NVSentinel's variables; ``FILE`` is the name of the file."""

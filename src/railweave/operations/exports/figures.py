@@ -44,7 +44,10 @@ WRITE_BYTES = 64 << 10
 
 SERVER, NEAR, FAR, ALL = "one server", "two servers of a stripe", "two servers of different stripes", "all servers"
 """The groups of servers whose collectives are predicted."""
-NICS = "two NICs"
+NEAR_NICS, FAR_NICS = "two NICs, one leaf", "two NICs, across spines"
+"""The kinds of pairs of NICs."""
+WRITE = "ib_write_bw"
+"""The test of a pair of NICs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,9 @@ class JobFigures:
     stripes: dict[str, list[str]]
     figures: tuple[Figure, ...]
 
-    def of(self, group: str) -> list[Figure]:
-        """Return the figures of a group of servers."""
-        return [figure for figure in self.figures if figure.group == group]
+    def of(self, test: str) -> list[Figure]:
+        """Return the figures of a test."""
+        return [figure for figure in self.figures if figure.test == test]
 
 
 def job_figures(network: Network) -> tuple[list[JobFigures], list[str]]:
@@ -177,8 +180,8 @@ def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *
             why = "the simulated run does not end"
         elif band is None or band.error is None:
             why = f"not compared: {outside or 'no published result is of this kind'}"
-        elif _network_differs(outside, len(test.hosts)):
-            why = f"not compared: {outside} One server sends nothing over the network, several do."
+        elif other := _network_differs(outside, len(test.hosts)):
+            why = f"not compared: {other}"
         else:
             why = ""
         value, low, high = bus_band(predicted) if predicted.complete else (0.0, 0.0, 0.0)
@@ -200,13 +203,22 @@ def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *
         )
 
 
-def _network_differs(outside: str, servers: int) -> bool:
-    """Return True if a band comes from runs of one server and the prediction is of several servers, or the other way round.
+def _network_differs(outside: str, servers: int) -> str:
+    """Return a sentence if a band comes from runs of one server and the prediction is of several servers, or the other way round.
 
     ``outside`` is ``Band.outside``, which names the numbers of servers if they differ.
     """
-    compared_with = re.search(r"of ([\d,]+)(?: to [\d,]+)? servers? \(here", outside)
-    return compared_with is not None and (servers == 1 or compared_with[1] == "1")
+    compared = re.search(r"of ([\d,]+(?: to [\d,]+)?) servers? \(here", outside)
+    if compared is None:
+        return ""
+    if servers == 1:
+        return (
+            f"Published results are of {compared[1]} servers over the network; one server does not use the network, "
+            "so they give no error for it."
+        )
+    if compared[1] == "1":
+        return "Published results are of one server, which does not use the network; so they give no error for several."
+    return ""
 
 
 def _writes(routed: Routed, nic_places: Sequence[Place], label: str, notes: list[str]) -> Iterator[Figure]:
@@ -228,9 +240,8 @@ def _writes(routed: Routed, nic_places: Sequence[Place], label: str, notes: list
         if isinstance(test, Perftest):
             band = write_prediction(question.run, "", WRITE_BYTES, rate)
             ends = tuple(f"{end.host}:{end.nic}" for end in (test.client, test.server))
-            yield Figure(
-                label, "ib_write_bw", NICS, ends, 2, WRITE_BYTES, "Gb/s", rate, band.low, band.high, band.method
-            )
+            kind = FAR_NICS if question.run.part == "mesh" else NEAR_NICS
+            yield Figure(label, WRITE, kind, ends, 2, WRITE_BYTES, "Gb/s", rate, band.low, band.high, band.method)
 
 
 def _as_l8k(run: RunRequest, test: Perftest) -> RunRequest:
