@@ -243,14 +243,15 @@ def _nvsentinel_commands(texts: Mapping[str, str]) -> list[str]:
         return float(content[max(content, key=NVSENTINEL_CONTAINERS.index)][0]["value"])
 
     lowest = min(texts, key=value)
-    commands = _INSERT.replace("FILE", lowest).strip("\n").splitlines()
+    commands = [
+        "In this folder, with `values.yaml` as your values:",
+        *("", *_INSERT.replace("FILE", lowest).strip("\n").splitlines()),
+    ]
     if len(texts) == 1:
         return commands
     return [
         "NVSentinel has one threshold for the cluster: use the file with the lowest value, or install the chart per fabric.",
-        f"The lowest value is in `{lowest}`:",
-        "",
-        *commands,
+        *(f"The lowest value is in `{lowest}`.", "", *commands),
     ]
 
 
@@ -299,7 +300,7 @@ The check reports to NVSentinel below the threshold. NVSentinel has one threshol
 other sizes, predict them with `railweave sim --hosts`. DCGM's own checks are not changed.
 
 Set these variables in the list `initContainers` of the preflight chart's values. Helm replaces lists, so change your own values.
-Needs yq 4 of Mike Farah. In this folder, with `values.yaml` as your values:
+Needs yq 4 of Mike Farah.
 """,
     "l8k": """
 Put the keys into the cluster-config.yaml that `l8k discover` wrote, or give them as
