@@ -28,7 +28,7 @@ CHANGES = {
     "AS numbers": ("    colors:", "    pools: {leaf_asn: 4200300001-4200300099}\n    colors:"),
     "DSCPs": ("    colors:", "    qos: {classes: {no-loss: {dscp: [28]}}}\n    colors:"),
     "BFD": ("    colors:", "    underlay: {bfd: {minimum_interval: 700ms}}\n    colors:"),
-    "MTU": ("    colors:", "    mtu: {fabric: 9000}\n    colors:"),
+    "MTU": ("    colors:", "    mtu: {fabric: 9100}\n    colors:"),
     "path colors": ("name: blue", "name: red"),
 }
 """What the switches run otherwise before an apply: a text of the fabric file, and what stands there instead."""

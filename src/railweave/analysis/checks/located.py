@@ -129,6 +129,7 @@ NOT_CAPTURED = Rule(
     fault="the folder has no saved configuration of a switch",
     why="results are computed with the designed configuration of this switch",
     fix="save the configuration as DEVICE/configuration.txt",
+    sometimes="error",
 )
 
 

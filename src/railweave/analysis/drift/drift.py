@@ -11,13 +11,14 @@ import numpy as np
 from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, saved
 from railweave.analysis.checks.differs import EXTRA
+from railweave.analysis.checks.located import NOT_CAPTURED
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.drift.field_kinds import NOTHING, kind_of
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.errors import UnsettledError, unknown_switches
 from railweave.json_values import JsonObject
-from railweave.model.findings import Finding, by_severity
+from railweave.model.findings import by_severity
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from railweave.analysis.checks.causes import Cause
     from railweave.model.device.fields import FieldDifference
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
     from railweave.model.network.model import Network
 
 
@@ -352,9 +354,8 @@ class Drift:
     def all_findings(self) -> list[Finding]:
         """All findings, for pipelines: each difference at its line, each switch that was not captured, and ``findings``."""
         different = [finding for device in self.devices for finding in device.stands.findings]
-        description = "no configuration of this switch was captured, so it was not compared"
-        fix = "capture it with `railweave collect`, or leave it out with --only"
-        unseen = [Finding("not-captured", "error", device, description, fix=fix) for device in self.missing]
+        why, fix = "the switch was not compared", "capture it with `railweave collect`, or leave it out with --only"
+        unseen = [NOT_CAPTURED.finding(device, severity="error", why=why, fix=fix) for device in self.missing]
         return by_severity([*different, *unseen, *self.findings])
 
     @property

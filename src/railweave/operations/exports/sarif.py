@@ -12,12 +12,13 @@ from urllib.parse import quote
 from railweave import __version__
 from railweave.counting import counted
 from railweave.errors import FileLine
-from railweave.model.findings import Finding
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.errors import InputError
+    from railweave.model.findings import Finding
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -26,6 +27,17 @@ COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 """The workflow command of GitHub Actions for each severity ("Workflow commands for GitHub Actions")."""
 MOST_RESULTS = 25_000
 """The number of results of a run that GitHub accepts ("SARIF support for code scanning"). The most severe are kept."""
+
+
+WRONG_INPUT = Rule(
+    "wrong-input",
+    "error",
+    "design",
+    "a file or option that is not valid",
+    why="nothing was checked",
+    fix="correct the input as the message says",
+)
+"""The rule of SARIF results and annotations about input that could not be read."""
 
 
 def sarif(
@@ -81,11 +93,9 @@ def sarif(
 def of_input(error: InputError) -> list[Finding]:
     """Return the problems of an input that could not be read or designed as findings, so that a pipeline shows them at their lines."""
     return [
-        Finding(
-            "wrong-input", "error", "", problem.what, fix=problem.fix, file=problem.place.file, line=problem.place.line
-        )
+        WRONG_INPUT.finding("", problem.what, file=problem.place.file, line=problem.place.line, fix=problem.fix)
         if isinstance(problem.place, FileLine)
-        else Finding("wrong-input", "error", str(problem.place), problem.what, fix=problem.fix)
+        else WRONG_INPUT.finding(str(problem.place), problem.what, fix=problem.fix)
         for problem in error.problems
     ]
 

@@ -13,7 +13,7 @@ from railweave.model.config.compare import Change, compare
 from railweave.model.config.tree import Command, ConfigTree, Step
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_configs
-from railweave.model.findings import Finding
+from railweave.model.findings.registry import Rule
 from railweave.outputs.rendering import host
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.outputs.rendering.network import EMULATION, targets
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from railweave.model.device.host_model import HostConfig
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
     from railweave.model.network.devices import Cable, End
     from railweave.model.network.model import Network
 
@@ -274,6 +275,16 @@ class DeviceDiff:
         return ""
 
 
+CHANGED = Rule(
+    "design-change",
+    "warning",
+    "design",
+    "a part of the network differs between two designs",
+    why="the change is what `railweave diff` compares",
+    fix="if the change is meant, nothing is to be done",
+)
+
+
 @dataclass(frozen=True)
 class NetworkDiff(JsonObject):
     """The changes between two networks; empty if they are the same.
@@ -320,30 +331,16 @@ class NetworkDiff(JsonObject):
 
         The changes are those of switches, servers, files that all servers share, cables and the bill of materials.
         """
-        changes: list[tuple[str, str, str]] = []
-        for device in self.devices:
-            description = (
-                "the configuration of this switch changes"
-                if device.change == "changed"
-                else f"this switch is {device.change}"
-            )
-            changes.append(("switch-change", device.device, description))
-        for kind, files in (("server-change", self.servers), ("server-file-change", self.shared)):
-            changes += [
-                (kind, name, f"{counted(len(lines), 'line')} changed: {'; '.join(lines)}")
-                for name, lines in files.items()
-            ]
-        for device, attributes in self.devices_changed.items():
-            changes.append(("place-change", device, f"changed: {_changed(attributes)}"))
-        for sign, cables in (("new", self.cables_added), ("gone", self.cables_removed)):
-            changes += [("cable-change", cable, f"this cable is {sign}") for cable in cables]
-        for cable, attributes in self.cables_changed.items():
-            changes.append(("cable-change", cable, f"changed: {_changed(attributes)}"))
+        changes = [(device.device, f"the switch is {device.change}") for device in self.devices]
+        for name, lines in (*self.servers.items(), *self.shared.items()):
+            changes.append((name, f"{counted(len(lines), 'line')} changed: {'; '.join(lines)}"))
+        for name, attributes in (*self.devices_changed.items(), *self.cables_changed.items()):
+            changes.append((name, f"changed: {_changed(attributes)}"))
+        changes += [(cable, "the cable is new") for cable in self.cables_added]
+        changes += [(cable, "the cable is gone") for cable in self.cables_removed]
         for line in self.bill:
-            changes.append(
-                ("bill-change", f"{line.kind} {line.name}", f"the count changes from {line.before} to {line.after}")
-            )
-        return [Finding(id_, "warning", where, description) for id_, where, description in changes]
+            changes.append((f"{line.kind} {line.name}", f"the count changes from {line.before} to {line.after}"))
+        return [CHANGED.finding(where, description) for where, description in changes]
 
     def lines(self) -> list[str]:
         """Return the differences as text: a summary, then a block for each device."""
