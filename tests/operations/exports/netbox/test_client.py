@@ -267,7 +267,7 @@ def test_the_token_comes_from_the_environment_or_a_private_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NETBOX_TOKEN", raising=False)
-    with pytest.raises(InputError, match="the environment has no NETBOX_TOKEN"):
+    with pytest.raises(InputError, match=r"no API token.*\n?.*set NETBOX_TOKEN, or give --token-file FILE \(mode 600\)"):
         token_of(None)
     monkeypatch.setenv("NETBOX_TOKEN", "0123")
     assert token_of(None) == "0123"
@@ -278,6 +278,23 @@ def test_the_token_comes_from_the_environment_or_a_private_file(
         token_of(file)
     file.chmod(0o600)
     assert token_of(file) == "nbt_1.2"
+
+
+@pytest.mark.parametrize("text", ["geheim\nsecond line\n", "geheim second", "geheim\x7f", "gehéim", "# geheim"])
+def test_a_file_with_more_than_a_token_is_refused_without_showing_it(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o600)
+    words = ("export", "netbox", "examples/h100-rlb.yaml", "--url", "http://127.0.0.1:9", "--token-file", str(file))
+    assert called(monkeypatch, *words) == 2
+    shown = "".join(capsys.readouterr())
+    assert "the file has more than a token" in shown
+    assert "geh" not in shown
+    monkeypatch.setenv("NETBOX_TOKEN", text)
+    with pytest.raises(InputError, match="NETBOX_TOKEN has more than a token"):
+        token_of(None)
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

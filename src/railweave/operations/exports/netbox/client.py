@@ -11,6 +11,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import re
 import ssl
 import time
 from contextlib import suppress
@@ -38,6 +39,8 @@ _TRIES = 3
 _QUERY = 1500
 """The longest query in characters. Web servers refuse request lines of more than 4,000 characters or so."""
 _SHOWN = 5
+_TOKEN = re.compile(r"[!-~]+")
+"""Printable ASCII without blanks. Other characters are not possible in the header, and Python's error would show the token."""
 Record = dict[str, Any]
 
 
@@ -50,20 +53,22 @@ class NetboxError(RailweaveError):
 def token_of(file: Path | str | None) -> str:
     """Return the API token: the content of a file that only its owner can read, or else of the variable NETBOX_TOKEN.
 
-    Raises ``InputError`` if there is no token, or if other users can read the file.
+    Raises ``InputError`` if there is no token, if other users can read the file, or if it has more than a token. The error never
+    shows the token.
     """
+    place = FileLine(str(file)) if file is not None else Option("--token-file")
     try:
-        if file is not None:
-            return Password("file", str(file)).value().strip()
-        return Password("env", TOKEN_VARIABLE).value().strip()
+        source = Password("env", TOKEN_VARIABLE) if file is None else Password("file", str(file))
+        token = source.value().strip()
     except ReachError as error:
-        place = FileLine(str(file)) if file is not None else Option("--token-file")
-        fix = (
-            f"export {TOKEN_VARIABLE}=TOKEN, or name a file of mode 600 that has the token"
-            if file is None
-            else error.fix
-        )
-        raise InputError([Problem(place, error.what, fix)]) from None
+        fix = f"set {TOKEN_VARIABLE}, or give --token-file FILE (mode 600)" if file is None else error.fix
+        what = f"no API token: {error.what}" if file is None else error.what
+        raise InputError([Problem(place, what, fix)]) from None
+    if not _TOKEN.fullmatch(token):
+        name = TOKEN_VARIABLE if file is None else "the file"
+        what = f"{name} has more than a token: a token is one line of printable ASCII characters without blanks"
+        raise InputError([Problem(place, what, "copy the token again from NetBox, alone")])
+    return token
 
 
 class Client:
