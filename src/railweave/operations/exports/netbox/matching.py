@@ -22,6 +22,10 @@ class Export(Protocol):
     keys: dict[tuple[str, int], Key]
     tag: str
 
+    def tag_number(self) -> int | None:
+        """Return the number of the tag. None if the server does not have it yet."""
+        ...
+
     def tagged(self, record: Record) -> bool:
         """Return True if an object has the tag."""
         ...
@@ -196,7 +200,12 @@ def _addresses_elsewhere(export: Export, kind: Kind, items: Sequence[Item], reco
 
 
 def _other_devices(export: Export, kind: Kind, records: Mapping[Key, Record]) -> list[Record]:
-    """Return the devices with the tag at the design's sites that the design does not have."""
+    """Return the devices with the tag at the design's sites that the design does not have.
+
+    NetBox refuses a query for a tag that does not exist (extras.filters.TagFilter).
+    """
+    if export.tag_number() is None:
+        return []
     sites = [number for reference, number in export.ids.items() if reference.kind == "site"]
     tagged = export.client.objects(kind.path, {**kind.query, "tag": export.tag}, "site_id", sites)
     used = {record["id"] for record in records.values()}

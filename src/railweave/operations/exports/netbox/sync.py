@@ -126,6 +126,10 @@ class _Export:
         """Return True if an object has the tag, so that railweave may change it."""
         return self.adopt or self.tagged(record)
 
+    def tag_number(self) -> int | None:
+        """Return the number of the tag. None if the server does not have it yet."""
+        return next((number for reference, number in self.ids.items() if reference.kind == "tag"), None)
+
     def tagged(self, record: Record) -> bool:
         """Return True if an object has the tag."""
         return any(tag.get("slug") == self.tag for tag in record.get("tags") or ())
@@ -315,10 +319,7 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
             continue
         if export.adopt and not export.tagged(record) and "tags" in record and not kind.shared:
             tags = [int(tag["id"]) for tag in record["tags"]]
-            body["tags"] = [
-                *tags,
-                export.ids.get(Reference("tag", (next(k.key[0] for k in export.ids if k.kind == "tag"),))),
-            ]
+            body["tags"] = [*tags, export.tag_number()]
             new["tags"], before["tags"] = f"with {export.tag}", _displayed(record["tags"])
         if kind.shared or not body:
             export.result.equal[kind.name] += 1

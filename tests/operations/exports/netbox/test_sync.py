@@ -1,0 +1,137 @@
+"""Comparisons and changes, with a small imitation of the API in memory. What NetBox itself does is shown by ``make trial NAME=netbox``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from railweave.operations.exports.netbox.client import NetboxError
+from railweave.operations.exports.netbox.objects import KINDS, Item, Reference, Value
+from railweave.operations.exports.netbox.sync import Synced, export_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from railweave.operations.exports.netbox.client import Client
+
+Record = dict[str, Any]
+MADE = [{"id": 1, "slug": "railweave"}]
+TAG = Item("tag", ("railweave",), {"name": "railweave", "slug": "railweave"})
+SITE = Item("site", ("site1",), {"name": "site1", "slug": "site1"})
+TAG_RECORD: Record = {"id": 1, "name": "railweave", "slug": "railweave"}
+SITE_RECORD: Record = {"id": 2, "name": "site1", "slug": "site1"}
+_NESTED = {"device": "dcim/devices", "site": "dcim/sites", "rack": "dcim/racks"}
+
+
+class Memory:
+    """The API of a NetBox server that keeps its objects in a dictionary, by path. ``refuse`` are words of objects that it refuses."""
+
+    url = "https://netbox.example.net"
+    requests = 0
+
+    def __init__(self, records: Mapping[str, Sequence[Record]]) -> None:
+        self.records = {path: [dict(record) for record in entries] for path, entries in records.items()}
+        self.refuse = ""
+        self.refused = 0
+
+    def version(self) -> str:
+        return "4.7.3"
+
+    def fields(self, path: str) -> Record:
+        names = ("name", "slug", "device", "site", "rack", "label", "serial", "primary_ip4", "mtu")
+        return {name: {} for name in names}
+
+    def objects(
+        self, path: str, query: Mapping[str, str], name: str = "", values: Sequence[str | int] = ()
+    ) -> Iterator[Record]:
+        """The objects by the conditions that the export uses. A tag that does not exist is refused, as NetBox does."""
+        records = self.records.get(path, [])
+        if "tag" in query:
+            if not any(tag["slug"] == query["tag"] for tag in self.records.get("extras/tags", [])):
+                raise NetboxError("HTTP 400: tag: Select a valid choice.")
+            records = [r for r in records if any(tag["slug"] == query["tag"] for tag in r.get("tags", ()))]
+        if name == "device_id" and path == "dcim/cables":
+            ports = {r["id"] for r in self.records["dcim/interfaces"] if r["device"]["id"] in values}
+            records = [r for r in records if ports & {end["object_id"] for end in _ends(r)}]
+        elif name in {"device_id", "site_id"}:
+            records = [r for r in records if (r.get(name.removesuffix("_id")) or {}).get("id") in values]
+        elif name:
+            records = [r for r in records if r.get(name) in values]
+        yield from [dict(record) for record in records]
+
+    def send(self, method: str, path: str, objects: Sequence[Record], names: Sequence[str]) -> list[Record]:
+        """Create or change all objects, or none of them."""
+        if self.refuse and any(self.refuse in name for name in names):
+            self.refused += 1
+            raise NetboxError(f"{method} {path}: refused")
+        entries = self.records.setdefault(path, [])
+        if path == "dcim/cables":
+            self._check_ports(objects)
+        result: list[Record] = []
+        for body in objects:
+            new = {name: self._stored(name, value) for name, value in body.items()}
+            if method == "POST":
+                record: Record = {"id": 100 + len(entries), **new}
+                entries.append(record)
+            else:
+                record = next(entry for entry in entries if entry["id"] == body["id"])
+                record.update(new)
+            result.append(record)
+        return result
+
+    def _stored(self, name: str, value: object) -> object:
+        if name in _NESTED:
+            return None if value is None else {"id": value}
+        return MADE if name == "tags" else value
+
+    def _check_ports(self, objects: Sequence[Record]) -> None:
+        """Refuse a second cable on a port, as NetBox does."""
+        after = {record["id"]: dict(record) for record in self.records["dcim/cables"]}
+        for number, body in enumerate(objects):
+            now = after.setdefault(body.get("id", -number), {"a_terminations": [], "b_terminations": []})
+            now.update(body)
+            ports = [end["object_id"] for record in after.values() for end in _ends(record)]
+            if len(ports) != len(set(ports)):
+                raise NetboxError("a port has a cable already")
+
+
+def _ends(record: Record) -> list[Record]:
+    return [*record["a_terminations"], *record["b_terminations"]]
+
+
+def compared(memory: Memory, items: Sequence[Item], *, apply: bool = False, adopt: bool = False) -> Synced:
+    client = cast("Client", memory)
+    return export_to(client, items, tag="railweave", apply=apply, adopt=adopt, progress=lambda _: None)
+
+
+def device(name: str, **fields: Value) -> Item:
+    return Item("device", (name,), {"name": name, "site": Reference("site", ("site1",)), **fields})
+
+
+def device_record(number: int, name: str, **fields: Any) -> Record:
+    return {"id": number, "name": name, "site": {"id": 2}, **fields}
+
+
+def test_a_server_without_the_tag_is_not_asked_for_its_devices() -> None:
+    memory = Memory({"dcim/sites": [SITE_RECORD]})
+    planned = compared(memory, [TAG, SITE, device("leaf1")])
+    assert [str(change) for change in planned.changes] == ["+ tag railweave", "+ device leaf1"]
+
+
+def test_devices_that_the_design_lacks_are_named() -> None:
+    old = device_record(5, "old", tags=MADE)
+    memory = Memory({"extras/tags": [TAG_RECORD], "dcim/sites": [SITE_RECORD], "dcim/devices": [old]})
+    (note,) = compared(memory, [TAG, SITE, device("leaf1")]).notes
+    assert "1 device with the tag that the design does not have" in note
+
+
+def test_a_plan_adopts_before_the_tag_exists() -> None:
+    memory = Memory({"dcim/sites": [SITE_RECORD], "dcim/devices": [device_record(5, "leaf1", tags=[])]})
+    planned = compared(memory, [TAG, SITE, device("leaf1")], adopt=True)
+    assert [str(change) for change in planned.changes] == [
+        "+ tag railweave",
+        "~ device leaf1: tags none -> with railweave",
+    ]
+    compared(memory, [TAG, SITE, device("leaf1")], apply=True, adopt=True)
+    assert not compared(memory, [TAG, SITE, device("leaf1")], adopt=True).differs
