@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from railweave.cli.export import _show_changes  # pyright: ignore[reportPrivateUsage]
 from railweave.operations.exports.netbox.client import NetboxError
 from railweave.operations.exports.netbox.objects import KINDS, Item, Reference, Value
 from railweave.operations.exports.netbox.sync import Synced, export_to
@@ -135,3 +136,37 @@ def test_a_plan_adopts_before_the_tag_exists() -> None:
     ]
     compared(memory, [TAG, SITE, device("leaf1")], apply=True, adopt=True)
     assert not compared(memory, [TAG, SITE, device("leaf1")], adopt=True).differs
+
+
+RACK = Item("rack", ("site1", "K1"), {"name": "K1", "site": Reference("site", ("site1",))})
+
+
+def test_a_reference_to_a_planned_object_is_a_difference() -> None:
+    """A device without a rack, and a rack that is to be created."""
+    memory = Memory(
+        {
+            "extras/tags": [TAG_RECORD],
+            "dcim/sites": [SITE_RECORD],
+            "dcim/devices": [device_record(5, "leaf1", rack=None, tags=MADE)],
+        }
+    )
+    items = [TAG, SITE, RACK, device("leaf1", rack=Reference("rack", ("site1", "K1")))]
+    planned = compared(memory, items)
+    assert [str(change) for change in planned.changes] == ["+ rack site1 K1", "~ device leaf1: rack none -> site1 K1"]
+    assert compared(memory, items, apply=True).counts() == planned.counts()
+    assert not compared(memory, items).differs
+
+
+def test_an_object_made_by_hand_that_differs_is_not_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    by_hand = [device_record(5, "leaf1", serial="A", tags=[]), device_record(6, "leaf2", serial="B", tags=[])]
+    memory = Memory({"extras/tags": [TAG_RECORD], "dcim/sites": [SITE_RECORD], "dcim/devices": by_hand})
+    planned = compared(memory, [TAG, SITE, device("leaf1", serial="A"), device("leaf2", serial="C")])
+    assert not planned.differs
+    assert planned.counts()["device"] == {"create": 0, "update": 0, "equal": 1, "different": 1}
+    assert planned.notes == [
+        "device leaf2 was not made by railweave: serial is B (design: C); --adopt changes it"
+    ]
+    _show_changes(planned)
+    shown = capsys.readouterr().out
+    assert "device: 0 to create, 0 to change, 1 equal, 1 different and left as they are" in shown
+    assert "nothing to do; 1 object left different from the design, named above" in shown

@@ -59,6 +59,7 @@ class Synced:
 
     - ``applied``: True if the changes were carried out, False if they are only planned.
     - ``equal``: the number of objects that need no change, by kind.
+    - ``different``: the number of objects that railweave did not make, that differ and that stay, by kind. ``notes`` names each.
     - ``notes``: differences of objects that railweave did not make, and objects that the design no longer has.
     """
 
@@ -67,6 +68,7 @@ class Synced:
     applied: bool
     changes: list[Change] = field(default_factory=list[Change])
     equal: Counter[str] = field(default_factory=Counter[str])
+    different: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
     requests: int = 0
 
@@ -76,14 +78,19 @@ class Synced:
         return bool(self.changes)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the numbers of objects to create, to update and without a change, by kind."""
+        """Return the numbers of objects to create, to update, without a difference, and different but not changed, by kind."""
         created = Counter(change.kind for change in self.changes if change.action == "create")
         updated = Counter(change.kind for change in self.changes if change.action == "update")
         kinds = [*KINDS, *(kind.name for kind in PRIMARY)]
         return {
-            kind: {"create": created[kind], "update": updated[kind], "equal": self.equal[kind]}
+            kind: {
+                "create": created[kind],
+                "update": updated[kind],
+                "equal": self.equal[kind],
+                "different": self.different[kind],
+            }
             for kind in kinds
-            if created[kind] or updated[kind] or self.equal[kind]
+            if created[kind] or updated[kind] or self.equal[kind] or self.different[kind]
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -281,11 +288,13 @@ def _differences(
     body: dict[str, object] = {}
     new: dict[str, object] = {}
     before: dict[str, object] = {}
+    # A reference to an object that is only planned differs from every value, and from none.
     for name, value in item.fields.items():
         if name in kind.at_creation or name not in record:
             continue
         wanted = _resolved(export, value, many=isinstance(record[name], list))
-        if not _same(plain(record[name]), wanted):
+        planned = isinstance(value, Reference) and value not in export.ids
+        if planned or not _same(plain(record[name]), wanted):
             body[name] = wanted
             new[name] = " ".join(filter(None, value.key)) if isinstance(value, Reference) else value
             before[name] = _displayed(record[name])
@@ -310,12 +319,13 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
         if not export.made_here(record):
             if "assigned_object_id" in body:
                 export.elsewhere.add(Reference(kind.name, item.key))
-            if body and not kind.shared:
+            differs = bool(body) and not kind.shared
+            (export.result.different if differs else export.result.equal)[kind.name] += 1
+            if differs:
                 words = ", ".join(f"{name} is {_shown(before[name])} (design: {_shown(new[name])})" for name in new)
                 export.result.notes.append(
                     f"{kind.name} {item.name} was not made by railweave: {words}; --adopt changes it"
                 )
-            export.result.equal[kind.name] += 1
             continue
         if export.adopt and not export.tagged(record) and "tags" in record and not kind.shared:
             tags = [int(tag["id"]) for tag in record["tags"]]
@@ -401,6 +411,7 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) ->
     """
     moves, creates, refused = moved_items(export, items, index)
     export.result.notes.extend(refused)
+    export.result.different[kind.name] += len(refused)
     taken = {record["id"] for record, _ in moves}
     index.unused[:] = [record for record in index.unused if record["id"] not in taken]
     changes: list[Change] = []
