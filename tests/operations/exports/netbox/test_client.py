@@ -195,6 +195,22 @@ def test_a_lost_reading_is_repeated() -> None:
     assert len(count) == 3
 
 
+def test_a_slow_answer_is_awaited_after_the_server_closed_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler of http.server answers by HTTP/1.0, and closes the connection after each answer."""
+    monkeypatch.setattr(module, "_CONNECT_S", 0.3)
+    count: list[str] = []
+
+    def answer(_: BaseHTTPRequestHandler) -> tuple[int, Any]:
+        count.append("")
+        if len(count) > 1:
+            threading.Event().wait(1)
+        return 200, {"netbox-version": "4.7.3"}
+
+    with serving(answer) as url, Client(url, "t") as client:
+        assert client.version() == client.version() == "4.7.3"
+    assert len(count) == 2
+
+
 def test_a_lost_change_is_not_repeated() -> None:
     count: list[str] = []
     message = "NetBox may have carried it out"

@@ -222,6 +222,8 @@ class Client:
         self._connection.request(method, path, body=data, headers=self._headers)
         response = self._connection.getresponse()
         text = response.read(MOST_BYTES).decode("utf-8", "replace")
+        if response.will_close:  # http.client would connect again by itself, with the time limit for connecting
+            self.close()
         moved = response.headers.get("Location", "") if 300 <= response.status < 400 else ""
         return response.status, text, moved
 
