@@ -235,12 +235,30 @@ def test_nothing_listens() -> None:
     [
         ("http://netbox.example.net", "plain HTTP would expose the token"),
         ("ftp://netbox.example.net", "not the URL of a server"),
-        ("https://user:password@netbox.example.net", "not the URL of a server"),
+        ("https://netbox.example.net:abc", "not the URL of a server"),
+        ("https://netbox.example.net:99999", "not the URL of a server"),
+        ("https://[::1", "not the URL of a server"),
+        ("https://netbox..example.net", "not the URL of a server"),
+        ("https://netbox.example.net/geh\N{LATIN SMALL LETTER E WITH ACUTE}im", "not the URL of a server"),
+        ("https://netbox\x7f.example.net", "not the URL of a server"),
     ],
 )
 def test_bad_urls_are_refused(url: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Client(url, "t")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:geheim@netbox.example.net", "https://user:geheim@[::1", "ftp://geheim@netbox:abc", "user:geheim@netbox"]
+)
+def test_a_password_in_a_url_is_refused_without_showing_it(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NETBOX_TOKEN", "0123")
+    assert called(monkeypatch, "export", "netbox", "examples/h100-rlb.yaml", "--url", url) == 2
+    shown = "".join(capsys.readouterr())
+    assert "it has a user name or a password" in shown
+    assert "geheim" not in shown
 
 
 def test_a_bad_authority_is_refused(tmp_path: Path) -> None:

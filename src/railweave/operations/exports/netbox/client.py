@@ -26,6 +26,7 @@ from railweave.reading import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from urllib.parse import SplitResult
 
 TOKEN_VARIABLE = "NETBOX_TOKEN"  # noqa: S105 - the name of a variable
 PAGE = 500
@@ -79,16 +80,13 @@ class Client:
 
         ``authority`` is a file of certificates of a private authority. Raises ``InputError`` if the URL or the file is not valid.
         """
-        parts = urlsplit(url if "://" in url else f"https://{url}")
-        if parts.scheme not in {"https", "http"} or not parts.hostname or parts.query or parts.username:
-            fix = "write it as https://netbox.example.net"
-            raise InputError([Problem(Option("--url", url), "it is not the URL of a server", fix)])
-        if parts.scheme == "http" and not _this_machine(parts.hostname):
+        parts, host, port = _parsed(url)
+        if parts.scheme == "http" and not _this_machine(host):
             raise InputError([Problem(Option("--url", url), "plain HTTP would expose the token", "use https://")])
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/api')}"
         self.requests = 0
         self._base = f"{parts.path.rstrip('/').removesuffix('/api')}/api"
-        self._host, self._port = parts.hostname, parts.port
+        self._host, self._port = host, port
         self._context = _tls(authority) if parts.scheme == "https" else None
         scheme = "Bearer" if token.startswith("nbt_") else "Token"  # version 2 tokens (NetBox 4.5), version 1 tokens
         self._headers = {
@@ -290,6 +288,25 @@ def _parts(name: str, values: Sequence[str | int]) -> Iterator[str]:
         length += len(word) + 1
     if words:
         yield "&".join(words)
+
+
+def _parsed(url: str) -> tuple[SplitResult, str, int | None]:
+    """Return the parts of a URL, its host and its port. Raises ``InputError`` if it is not the URL of a server."""
+    fix = "write it as https://netbox.example.net"
+    if "@" in url:  # the URL is not shown: it may have a password
+        message = "it has a user name or a password, which NetBox does not use"
+        raise InputError([Problem(Option("--url"), message, f"{fix}; the token goes into {TOKEN_VARIABLE}")])
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")  # as the connection will do
+    except ValueError as error:
+        message = f"it is not the URL of a server: {error}"
+        raise InputError([Problem(Option("--url", url), message, fix)]) from None
+    printable = _TOKEN.fullmatch(parts.path or "/") and url.isprintable() and " " not in url
+    if parts.scheme not in {"https", "http"} or not host or not printable or parts.query:
+        raise InputError([Problem(Option("--url", url), "it is not the URL of a server", fix)])
+    return parts, host, port
 
 
 def _this_machine(host: str) -> bool:
