@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from railweave.errors import InputError
-from railweave.operations.exports.netbox.design import is_private, items
+from railweave.model.network.model import Network
+from railweave.operations.exports.netbox import design
+from railweave.operations.exports.netbox.design import is_private, items, vrf_names
 from railweave.operations.exports.netbox.equipment import cable_type, interface_type
 from railweave.operations.exports.netbox.forms import files
 from railweave.operations.exports.netbox.objects import KINDS, Item, Reference, slug
@@ -80,6 +82,18 @@ def test_tenants_are_vrfs() -> None:
     assert Reference("VRF", ("tenant-1",)) in [
         item.fields.get("vrf") for item in of_kind("multitenancy-lab", "prefix").values()
     ]
+
+
+def test_the_names_of_vrfs_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def counted(network: Network) -> dict[tuple[str, str], str]:
+        calls.append(network.name)
+        return vrf_names(network)
+
+    monkeypatch.setattr(design, "vrf_names", counted)
+    assert any(item.kind == "VRF" for item in items(example("multitenancy-lab")))
+    assert len(calls) == 1
 
 
 def test_the_site_is_renamed() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from railweave.cli.export import _show_changes  # pyright: ignore[reportPrivateUsage]
 from railweave.operations.exports.netbox.client import NetboxError
-from railweave.operations.exports.netbox.objects import KINDS, Item, Reference, Value
+from railweave.operations.exports.netbox.objects import Item, Reference, Value
 from railweave.operations.exports.netbox.sync import Synced, export_to
 
 if TYPE_CHECKING:

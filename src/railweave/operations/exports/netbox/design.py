@@ -103,6 +103,7 @@ def _check(network: Network, tag: str) -> None:
 
 
 def _all(network: Network, sites: Mapping[str, str], tag: str) -> Iterator[Item]:
+    vrfs = vrf_names(network)
     yield Item(
         "tag",
         (tag,),
@@ -113,15 +114,15 @@ def _all(network: Network, sites: Mapping[str, str], tag: str) -> Iterator[Item]
     yield from _racks(network, sites)
     yield from _types(network)
     yield from _asns(network)
-    yield from _vlans(network, sites)
-    yield from _prefixes(network, sites)
+    yield from _vlans(network, sites, vrfs)
+    yield from _prefixes(network, sites, vrfs)
     yield from _devices(network, sites)
     for switch in network.switches:
-        yield from _switch_interfaces(network, switch)
+        yield from _switch_interfaces(network, switch, vrfs)
     for server in network.servers:
         yield from _nics(network, server)
     yield from _links(network)
-    yield from _addresses(network)
+    yield from _addresses(network, vrfs)
 
 
 def _described(text: str) -> str:
@@ -198,7 +199,11 @@ def is_private(asn: int) -> bool:
     return any(asn in numbers for numbers in _PRIVATE_ASNS)
 
 
-def vrf_names(network: Network) -> dict[tuple[str, str], str]:
+_Vrfs = dict[tuple[str, str], str]
+"""The names of VRFs, by fabric and tenant."""
+
+
+def vrf_names(network: Network) -> _Vrfs:
     """Return the name of the VRF of each tenant, by fabric and tenant.
 
     It is the name of the tenant. If several fabrics have a tenant of the name, the fabric's name is put before it.
@@ -211,8 +216,8 @@ def vrf_names(network: Network) -> dict[tuple[str, str], str]:
     }
 
 
-def _vrf(network: Network, fabric: str, tenant: str) -> dict[str, Value]:
-    name = vrf_names(network).get((fabric, tenant), "")
+def _vrf(vrfs: _Vrfs, fabric: str, tenant: str) -> dict[str, Value]:
+    name = vrfs.get((fabric, tenant), "")
     return {"vrf": Reference("VRF", (name,))} if name else {}
 
 
@@ -224,8 +229,8 @@ def _vlan_group(network: Network, fabric: str) -> str:
     return f"{network.name} {fabric}"
 
 
-def _vlans(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
-    for (fabric, tenant), name in vrf_names(network).items():
+def _vlans(network: Network, sites: Mapping[str, str], vrfs: _Vrfs) -> Iterator[Item]:
+    for (fabric, tenant), name in vrfs.items():
         words = f"tenant {tenant} of {network.name} {fabric}"
         yield Item("VRF", (name,), {"name": name, "enforce_unique": True, "description": _described(words)})
     vlans: dict[tuple[str, int], str] = {}
@@ -252,7 +257,7 @@ def _prefix(prefix: str, fields: Mapping[str, Value]) -> Item:
     return Item("prefix", key, {"prefix": text, **fields})
 
 
-def _prefixes(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
+def _prefixes(network: Network, sites: Mapping[str, str], vrfs: _Vrfs) -> Iterator[Item]:
     leaf_sites = {switch.name: sites[switch.site] for switch in network.switches}
 
     def at(site: str) -> dict[str, Value]:
@@ -262,14 +267,14 @@ def _prefixes(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
     for segment in network.segments:
         vlan: dict[str, Value] = {"vlan": _vlan(network, segment.fabric, segment.vlan)} if segment.vlan else {}
         for subnet in segment.subnets:
-            fields = at(leaf_sites[segment.leaf]) | vlan | _vrf(network, segment.fabric, segment.tenant)
+            fields = at(leaf_sites[segment.leaf]) | vlan | _vrf(vrfs, segment.fabric, segment.tenant)
             yield _prefix(subnet.prefix, fields | {"description": _described(_segment_words(network, segment))})
     for cable in network.cables:
         if cable.prefix_length is not None:
             fields = {**at(leaf_sites[cable.a.device]), "description": _described(cable.name)}
             yield _prefix(f"{cable.a.address}/{cable.prefix_length}", fields)
     for fabric, tenant, router, link in network.external_links():
-        fields = at(leaf_sites[link.leaf]) | _vrf(network, fabric.name, tenant.name)
+        fields = at(leaf_sites[link.leaf]) | _vrf(vrfs, fabric.name, tenant.name)
         words = f"{link.leaf} {link.port} to {router.name}"
         yield _prefix(f"{link.address}/{link.prefix_length}", fields | {"description": _described(words)})
     yield _prefix(network.management.pool, {**everywhere, "description": f"{network.name}: management"})
@@ -280,7 +285,7 @@ def _prefixes(network: Network, sites: Mapping[str, str]) -> Iterator[Item]:
         for tenant in fabric.tenants:
             for pool in tenant.server_pools:
                 words = f"{network.name} {fabric.name}: pool of tenant {tenant.name}"
-                fields = everywhere | _vrf(network, fabric.name, tenant.name) | {"status": "container"}
+                fields = everywhere | _vrf(vrfs, fabric.name, tenant.name) | {"status": "container"}
                 yield _prefix(pool, fields | {"description": _described(words)})
 
 
@@ -321,7 +326,7 @@ def _interface(device: str, name: str, fields: Mapping[str, Value]) -> Item:
     return Item("interface", (device, name), {"device": Reference("device", (device,)), "name": name, **fields})
 
 
-def _switch_interfaces(network: Network, switch: Switch) -> Iterator[Item]:
+def _switch_interfaces(network: Network, switch: Switch, vrfs: _Vrfs) -> Iterator[Item]:
     fabric = network.fabric(switch.fabric)
     system = network.catalog.systems[switch.nos]
     yield _interface(switch.name, system.management_port, {"type": OTHER, "mgmt_only": True})
@@ -344,14 +349,14 @@ def _switch_interfaces(network: Network, switch: Switch) -> Iterator[Item]:
         yield _port(network, switch, link.port, link.physical, link.speed_gbps, f"to {router.name}", {})
         if link.vlan:
             parent = Reference("interface", (switch.name, link.port))
-            fields = {"type": VIRTUAL, "parent": parent} | _vrf(network, owner.name, tenant.name)
+            fields = {"type": VIRTUAL, "parent": parent} | _vrf(vrfs, owner.name, tenant.name)
             yield _interface(switch.name, f"{link.port}.{link.vlan}", fields)
     for name, tenant in _loopbacks(network, switch):
-        yield _interface(switch.name, name, {"type": VIRTUAL} | _vrf(network, switch.fabric, tenant))
+        yield _interface(switch.name, name, {"type": VIRTUAL} | _vrf(vrfs, switch.fabric, tenant))
     for segment in network.segments_of(switch.name):
         if segment.vlan and segment.subnets:
             fields: dict[str, Value] = {"type": VIRTUAL, "mtu": fabric.mtu.irb}
-            fields |= _vrf(network, segment.fabric, segment.tenant)
+            fields |= _vrf(vrfs, segment.fabric, segment.tenant)
             yield _interface(switch.name, system.vlan_interface.format(vlan=segment.vlan), fields)
 
 
@@ -441,12 +446,6 @@ def _link(network: Network, cable: Cable, inactive: Mapping[str, str]) -> Item:
     return Item("cable", (cable.a.device, cable.a.port, cable.b.device, cable.b.port), fields)
 
 
-def cable_ends(item: Item) -> tuple[Reference, Reference]:
-    """Return the interfaces at the two ends of a cable."""
-    a_device, a_port, b_device, b_port = item.key
-    return Reference("interface", (a_device, a_port)), Reference("interface", (b_device, b_port))
-
-
 def _address(device: str, interface: str, address: str, fields: Mapping[str, Value], *, shared: bool = False) -> Item:
     """Return an address with its prefix length as an object. ``shared`` is True if several devices have the address."""
     vrf = fields.get("vrf")
@@ -461,26 +460,26 @@ def _address(device: str, interface: str, address: str, fields: Mapping[str, Val
     return Item("IP address", key, base | ({"role": "anycast"} if shared else {}) | dict(fields))
 
 
-def _addresses(network: Network) -> Iterator[Item]:
+def _addresses(network: Network, vrfs: _Vrfs) -> Iterator[Item]:
     for switch in network.switches:
-        yield from _switch_addresses(network, switch)
+        yield from _switch_addresses(network, switch, vrfs)
     for cable in network.cables:
         for end in (cable.a, cable.b) if cable.prefix_length is not None else ():
             yield _address(end.device, end.port, f"{end.address}/{cable.prefix_length}", {})
     for fabric, tenant, _, link in network.external_links():
         interface = f"{link.port}.{link.vlan}" if link.vlan else link.port
-        fields = _vrf(network, fabric.name, tenant.name)
+        fields = _vrf(vrfs, fabric.name, tenant.name)
         yield _address(link.leaf, interface, f"{link.address}/{link.prefix_length}", fields)
-    yield from _gateways(network)
+    yield from _gateways(network, vrfs)
     for server in network.servers:
         for nic in server.nics:
-            fields = _vrf(network, nic.fabric, nic.tenant)
+            fields = _vrf(vrfs, nic.fabric, nic.tenant)
             for address in nic.addresses:
                 if not (nic.mac_is_placeholder and address.origin == "slaac"):
                     yield _address(server.name, nic.name, f"{address.address}/{address.prefix_length}", fields)
 
 
-def _switch_addresses(network: Network, switch: Switch) -> Iterator[Item]:
+def _switch_addresses(network: Network, switch: Switch, vrfs: _Vrfs) -> Iterator[Item]:
     system = network.catalog.systems[switch.nos]
     management = _address(switch.name, system.management_port, switch.management_address, {})
     yield management
@@ -496,11 +495,11 @@ def _switch_addresses(network: Network, switch: Switch) -> Iterator[Item]:
             yield _address(switch.name, at, _alone(endpoint.address), role)
     for tenant in network.fabric(switch.fabric).tenants:
         for address in tenant.on(switch.name).loopbacks:
-            fields = role | _vrf(network, switch.fabric, tenant.name)
+            fields = role | _vrf(vrfs, switch.fabric, tenant.name)
             yield _address(switch.name, named(system.vrf_loopback, unit=tenant.slot), _alone(address), fields)
 
 
-def _gateways(network: Network) -> Iterator[Item]:
+def _gateways(network: Network, vrfs: _Vrfs) -> Iterator[Item]:
     ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
     ports |= {edge_port.nic: edge_port.port for fabric in network.fabrics for edge_port in fabric.edge_ports}
     systems = {switch.name: network.catalog.systems[switch.nos] for switch in network.switches}
@@ -513,7 +512,7 @@ def _gateways(network: Network) -> Iterator[Item]:
     for segment, address in rows:
         name = systems[segment.leaf].vlan_interface.format(vlan=segment.vlan) if segment.vlan else ports[segment.nic]
         shared = count[segment.fabric, segment.tenant, address] > 1
-        fields = _vrf(network, segment.fabric, segment.tenant)
+        fields = _vrf(vrfs, segment.fabric, segment.tenant)
         yield _address(segment.leaf, name, address, fields, shared=shared)
 
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from railweave.operations.exports.netbox.design import cable_ends
 from railweave.operations.exports.netbox.equipment import OTHER, cages, device_types, interface_type
-from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Reference, Value, slug
+from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Reference, Value, cable_ends, slug
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:

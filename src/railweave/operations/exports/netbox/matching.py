@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from railweave.operations.exports.netbox.objects import Item, Key, Kind, Reference
+from railweave.operations.exports.netbox.objects import Item, Key, Kind, Reference, cable_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -235,11 +235,8 @@ def _ports(record: Record) -> list[int]:
 
 
 def _wanted(export: Export, item: Item) -> tuple[int | None, int | None]:
-    a_device, a_port, b_device, b_port = item.key
-    return (
-        export.ids.get(Reference("interface", (a_device, a_port))),
-        export.ids.get(Reference("interface", (b_device, b_port))),
-    )
+    a, b = cable_ends(item)
+    return export.ids.get(a), export.ids.get(b)
 
 
 def moved_items(

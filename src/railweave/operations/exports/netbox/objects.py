@@ -45,6 +45,12 @@ class Item:
         return " ".join(part for part in self.key if part)
 
 
+def cable_ends(item: Item) -> tuple[Reference, Reference]:
+    """Return the interfaces at the two ends of a cable."""
+    a_device, a_port, b_device, b_port = item.key
+    return Reference("interface", (a_device, a_port)), Reference("interface", (b_device, b_port))
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of objects.

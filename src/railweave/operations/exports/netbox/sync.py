@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from railweave.counting import counted
 from railweave.operations.exports.netbox.client import BATCH, NetboxError
 from railweave.operations.exports.netbox.matching import Index, created, lookup, moved_items
-from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Kind, Reference, Value, slug
+from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Kind, Reference, Value, cable_ends, slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -395,11 +395,9 @@ def _send(
 
 def _ends(export: _Export, item: Item) -> Record:
     """Return the two ends of a cable as the API takes them."""
-    a_device, a_port, b_device, b_port = item.key
-    ends = (Reference("interface", (a_device, a_port)), Reference("interface", (b_device, b_port)))
     return {
         f"{side}_terminations": [{"object_type": "dcim.interface", "object_id": export.ids.get(end)}]
-        for side, end in zip("ab", ends, strict=True)
+        for side, end in zip("ab", cable_ends(item), strict=True)
     }
 
 
