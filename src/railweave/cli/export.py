@@ -102,7 +102,9 @@ def _show_changes(synced: Synced) -> None:
         typer.echo(f"note: {note}")
     words = ("created", "changed") if synced.applied else ("to create", "to change")
     for kind, row in synced.counts().items():
-        typer.echo(f"{kind}: {row['create']} {words[0]}, {row['update']} {words[1]}, {row['equal']} equal{_stays(row['different'])}")
+        typer.echo(
+            f"{kind}: {row['create']} {words[0]}, {row['update']} {words[1]}, {row['equal']} equal{_stays(row['different'])}"
+        )
     last = "nothing to do" if not synced.differs else "done" if synced.applied else "carry the changes out with --apply"
     if different := synced.different.total():
         last += f"; {counted(different, 'object')} left different from the design, named above (--adopt changes them)"

@@ -249,7 +249,13 @@ def test_bad_urls_are_refused(url: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://user:geheim@netbox.example.net", "https://user:geheim@[::1", "ftp://geheim@netbox:abc", "user:geheim@netbox"]
+    "url",
+    [
+        "https://user:geheim@netbox.example.net",
+        "https://user:geheim@[::1",
+        "ftp://geheim@netbox:abc",
+        "user:geheim@netbox",
+    ],
 )
 def test_a_password_in_a_url_is_refused_without_showing_it(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -301,7 +307,9 @@ def test_the_token_comes_from_the_environment_or_a_private_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NETBOX_TOKEN", raising=False)
-    with pytest.raises(InputError, match=r"no API token.*\n?.*set NETBOX_TOKEN, or give --token-file FILE \(mode 600\)"):
+    with pytest.raises(
+        InputError, match=r"no API token.*\n?.*set NETBOX_TOKEN, or give --token-file FILE \(mode 600\)"
+    ):
         token_of(None)
     monkeypatch.setenv("NETBOX_TOKEN", "0123")
     assert token_of(None) == "0123"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from railweave.cli.export import _show_changes  # pyright: ignore[reportPrivateUsage]
+from railweave.operations.exports.netbox import sync
 from railweave.operations.exports.netbox.client import NetboxError
 from railweave.operations.exports.netbox.objects import Item, Reference, Value
 from railweave.operations.exports.netbox.sync import Synced, export_to
@@ -163,10 +164,104 @@ def test_an_object_made_by_hand_that_differs_is_not_equal(capsys: pytest.Capture
     planned = compared(memory, [TAG, SITE, device("leaf1", serial="A"), device("leaf2", serial="C")])
     assert not planned.differs
     assert planned.counts()["device"] == {"create": 0, "update": 0, "equal": 1, "different": 1}
-    assert planned.notes == [
-        "device leaf2 was not made by railweave: serial is B (design: C); --adopt changes it"
-    ]
+    assert planned.notes == ["device leaf2 was not made by railweave: serial is B (design: C); --adopt changes it"]
     _show_changes(planned)
     shown = capsys.readouterr().out
     assert "device: 0 to create, 0 to change, 1 equal, 1 different and left as they are" in shown
     assert "nothing to do; 1 object left different from the design, named above" in shown
+
+
+def interface(device: str, name: str) -> Item:
+    return Item("interface", (device, name), {"name": name, "device": Reference("device", (device,))})
+
+
+def link(*key: str) -> Item:
+    return Item("cable", key, {"label": f"{key[0]}:{key[1]}--{key[2]}:{key[3]}"})
+
+
+PORTS = {("s1", "p"): 11, ("s2", "p"): 12, ("s3", "p"): 13, ("leaf", "1"): 21, ("leaf", "2"): 22, ("leaf", "3"): 23}
+DEVICES = {"s1": 5, "s2": 6, "s3": 7, "leaf": 8}
+BASE = [TAG, SITE, *map(device, DEVICES), *(interface(*key) for key in PORTS)]
+
+
+def cabled(*cables: tuple[int | None, int | None, str]) -> Memory:
+    """A server with devices and interfaces, and with cables made by railweave: their two ports and their labels."""
+
+    def ends(port: int | None) -> list[Record]:
+        return [] if port is None else [{"object_type": "dcim.interface", "object_id": port, "object": {"id": port}}]
+
+    return Memory(
+        {
+            "extras/tags": [TAG_RECORD],
+            "dcim/sites": [SITE_RECORD],
+            "dcim/devices": [device_record(number, name, tags=MADE) for name, number in DEVICES.items()],
+            "dcim/interfaces": [
+                {"id": number, "name": name, "device": {"id": DEVICES[owner]}, "tags": MADE}
+                for (owner, name), number in PORTS.items()
+            ],
+            "dcim/cables": [
+                {"id": number, "label": label, "a_terminations": ends(a), "b_terminations": ends(b), "tags": MADE}
+                for number, (a, b, label) in enumerate(cables, 31)
+            ],
+        }
+    )
+
+
+def at(memory: Memory) -> dict[int, list[int]]:
+    """The ports of each cable."""
+    return {record["id"]: [end["object_id"] for end in _ends(record)] for record in memory.records["dcim/cables"]}
+
+
+SWAPPED = [*BASE, link("s1", "p", "leaf", "2"), link("s2", "p", "leaf", "1")]
+
+
+def test_cables_are_put_back_if_their_move_is_refused() -> None:
+    memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
+    memory.refuse = "s1 p leaf 2"
+    with pytest.raises(NetboxError, match=r"refused\n2 cables put back on the ports from before\nuntil then"):
+        compared(memory, SWAPPED, apply=True)
+    assert memory.refused == 1
+    assert at(memory) == {31: [11, 21], 32: [12, 22]}
+    memory.refuse = ""
+    compared(memory, SWAPPED, apply=True)
+    assert at(memory) == {31: [11, 22], 32: [12, 21]}
+    assert not compared(memory, SWAPPED).differs
+
+
+def test_a_cable_whose_port_is_taken_by_then_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of two requests that move cables is carried out, the second is refused."""
+    monkeypatch.setattr(sync, "BATCH", 1)
+    memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
+    memory.refuse = "s2 p leaf 1"
+    with pytest.raises(NetboxError, match="an end may be missing until the next run: s2:p--leaf:2"):
+        compared(memory, SWAPPED, apply=True)
+    assert at(memory) == {31: [11, 22], 32: [12]}
+    memory.refuse = ""
+    compared(memory, SWAPPED, apply=True)
+    assert at(memory) == {31: [11, 22], 32: [12, 21]}
+
+
+def test_a_cable_without_ends_is_found_by_its_tag() -> None:
+    memory = cabled((None, None, "s1:p--leaf:3"), (12, 22, "s2:p--leaf:2"), (None, None, "elsewhere:p--other:1"))
+    items = [*BASE, link("s1", "p", "leaf", "1"), link("s2", "p", "leaf", "2")]
+    planned = compared(memory, items)
+    assert [str(change) for change in planned.changes] == [
+        "~ cable s1 p leaf 1: ends s1:p--leaf:3 -> s1 p leaf 1, label s1:p--leaf:3 -> s1:p--leaf:1"
+    ]
+    compared(memory, items, apply=True)
+    assert at(memory) == {31: [11, 21], 32: [12, 22], 33: []}
+    last = compared(memory, items)
+    assert not last.differs
+    assert any("1 cable with the tag that the design does not have" in note for note in last.notes)
+
+
+def test_a_cable_that_loses_its_port_for_good_is_named() -> None:
+    """The cable of s3 is no longer in the design, and its leaf port gets the cable of s1."""
+    memory = cabled((11, 21, "s1:p--leaf:1"), (13, 23, "s3:p--leaf:3"))
+    items = [*BASE, link("s1", "p", "leaf", "3")]
+    for apply in (False, True):
+        result = compared(memory, items, apply=apply)
+        assert result.notes == [
+            "cable s3:p--leaf:3, which the design does not have, is taken off a port that another cable gets"
+        ]
+    assert at(memory) == {31: [11, 23], 32: [13]}

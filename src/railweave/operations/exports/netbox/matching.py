@@ -40,7 +40,7 @@ class Index:
     """Objects of the server by the key of the design's object.
 
     - ``unused``: objects with the tag that the design does not have.
-    - ``cables``: all cables at the design's devices.
+    - ``cables``: all cables at the design's devices, and those with the tag that have no ends.
     """
 
     records: dict[Key, Record]
@@ -213,7 +213,7 @@ def _other_devices(export: Export, kind: Kind, records: Mapping[Key, Record]) ->
 
 
 def _cables(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
-    cables = {record["id"]: record for record in _records(export, kind, items)}
+    cables = {record["id"]: record for record in (*_records(export, kind, items), *_without_ends(export, kind))}
     by_ends: dict[frozenset[int], Record] = {}
     for record in cables.values():
         if len(ports := _ports(record)) == 2:
@@ -226,6 +226,26 @@ def _cables(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
     used = {record["id"] for record in by_key.values()}
     unused = [record for record in cables.values() if record["id"] not in used and export.tagged(record)]
     return Index(by_key, unused, list(cables.values()))
+
+
+def _without_ends(export: Export, kind: Kind) -> list[Record]:
+    """Return the cables with the tag that have no ends: an interrupted move may leave them, and no device has them."""
+    if export.tag_number() is None:
+        return []
+    records = export.client.objects(kind.path, {**kind.query, "tag": export.tag, "unterminated": "true"})
+    return [record for record in records if is_loose(record)]
+
+
+def is_loose(record: Record) -> bool:
+    """Return True if a cable has no ends."""
+    return not record["a_terminations"] and not record["b_terminations"]
+
+
+def _was_at(record: Record, item: Item) -> bool:
+    """Return True if the label of a cable names one of the two ends of a design's cable (``Cable.name``)."""
+    a, b = (":".join(end.key) for end in cable_ends(item))
+    label = str(record.get("label") or "")
+    return label.startswith(f"{a}--") or label.endswith(f"--{b}")
 
 
 def _ports(record: Record) -> list[int]:
@@ -248,6 +268,7 @@ def moved_items(
     """
     used = {record["id"] for record in index.records.values()}
     at_port: dict[int, Record] = {port: record for record in index.cables for port in _ports(record)}
+    loose = [record for record in index.cables if is_loose(record)]
     moves: list[tuple[Record, Item]] = []
     creates: list[Item] = []
     notes: list[str] = []
@@ -260,6 +281,8 @@ def moved_items(
             notes.append(f"cable {item.name} is left out: cable {name}, which railweave did not make, is in its port")
             continue
         free = next((record for record in at if record["id"] not in used), None)
+        if free is None:
+            free = next((record for record in loose if record["id"] not in used and _was_at(record, item)), None)
         if free is None:
             creates.append(item)
         else:

@@ -28,6 +28,8 @@ PRIMARY = (
     Kind("primary address", "dcim/devices", plural="primary addresses"),
 )
 """The fields that can be set only after the object that they refer to exists, which refers back to theirs."""
+_SIDES = ("a_terminations", "b_terminations")
+"""The fields of a cable that have its ends."""
 _OLDEST = (4, 2)
 """The oldest supported release: MAC addresses became objects in NetBox 4.2."""
 
@@ -420,16 +422,25 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) ->
         before = {"ends": str(record.get("label") or record["id"]), **before}
         bodies.append({"id": record["id"], **body, **_ends(export, item)})
         changes.append(Change(kind.name, "update", item.name, new, before))
-    if export.apply and moves:
-        _release(export, kind, moves, creates, index)
-    _send(export, kind, "PATCH", bodies, changes)
+    releases = _releases(export, moves, creates, index) if moves else []
+    _note_released(export, index, releases, taken)
+    if not export.apply:
+        _send(export, kind, "PATCH", bodies, changes)
+        return creates
+    before_moves = len(export.result.changes)
+    try:
+        _send_releases(export, kind, releases)
+        _send(export, kind, "PATCH", bodies, changes)
+    except NetboxError as error:
+        moved = bodies[: len(export.result.changes) - before_moves]
+        raise NetboxError(f"{error}{_put_back(export, kind, releases, moved, index)}") from None
     return creates
 
 
-def _release(
-    export: _Export, kind: Kind, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], index: Index
-) -> None:
-    """Take cables off the ports that other cables are to have, because NetBox accepts one cable on a port."""
+def _releases(
+    export: _Export, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], index: Index
+) -> list[Record]:
+    """Return the changes that take cables off the ports that other cables are to have, because NetBox accepts one cable on a port."""
     wanted: dict[int, int] = {}
     for record, item in moves:
         for end in _ends(export, item).values():
@@ -440,12 +451,69 @@ def _release(
     bodies: list[Record] = []
     for record in index.cables:
         body: Record = {}
-        for side in ("a_terminations", "b_terminations"):
+        for side in _SIDES:
             ports = [end["object_id"] for end in record[side]]
             if any(wanted.get(port, record["id"]) != record["id"] for port in ports):
                 body[side] = []
         if body and export.made_here(record):
             bodies.append({"id": record["id"], **body})
+    return bodies
+
+
+def _note_released(export: _Export, index: Index, releases: Sequence[Record], moving: set[int]) -> None:
+    """Note the cables that lose an end and get no other: the design does not have them, and other cables take their ports."""
+    lose = {body["id"] for body in releases} - moving
+    for record in index.unused:
+        if record["id"] in lose:
+            export.result.notes.append(
+                f"cable {_label(record)}, which the design does not have, is taken off a port that another cable gets"
+            )
+    index.unused[:] = [record for record in index.unused if record["id"] not in lose]
+
+
+def _send_releases(export: _Export, kind: Kind, bodies: Sequence[Record]) -> None:
     for start in range(0, len(bodies), BATCH):
         part = bodies[start : start + BATCH]
         export.client.send("PATCH", kind.path, part, [f"cable {body['id']}" for body in part])
+
+
+def _put_back(export: _Export, kind: Kind, releases: Sequence[Record], moved: Sequence[Record], index: Index) -> str:
+    """Give cables their ends again, after NetBox has refused to move some. Return a sentence about it for the error.
+
+    ``moved`` are the changes that were carried out. A cable whose port a moved cable has now cannot be put back.
+    """
+    done = {body["id"] for body in moved}
+    taken = {end["object_id"] for body in moved for side in _SIDES for end in body[side]}
+    records = {record["id"]: record for record in index.cables}
+    bodies: list[Record] = []
+    lost: list[str] = []
+    for release in releases:
+        record = records[release["id"]]
+        if release["id"] in done:
+            continue
+        ends = {
+            side: [{"object_type": end["object_type"], "object_id": end["object_id"]} for end in record[side]]
+            for side in _SIDES
+            if side in release
+        }
+        if taken.isdisjoint(end["object_id"] for side in ends.values() for end in side):
+            bodies.append({"id": release["id"], **ends})
+        else:
+            lost.append(_label(record))
+    try:
+        _send_releases(export, kind, bodies)
+    except NetboxError as error:
+        lost += [_label(records[body["id"]]) for body in bodies]
+        reason = f" ({error})"
+        bodies = []
+    else:
+        reason = ""
+    words = f"\n{counted(len(bodies), 'cable')} put back on the ports from before" if bodies else ""
+    if lost:
+        words += f"\nnot put back, so that an end may be missing until the next run: {', '.join(lost)}{reason}"
+    return words
+
+
+def _label(record: Record) -> str:
+    """Return the label of a cable, or else its number."""
+    return str(record.get("label") or f"#{record['id']}")
