@@ -63,12 +63,12 @@ def token_of(file: Path | str | None) -> str:
         token = source.value().strip()
     except ReachError as error:
         fix = f"set {TOKEN_VARIABLE}, or give --token-file FILE (mode 600)" if file is None else error.fix
-        what = f"no API token: {error.what}" if file is None else error.what
-        raise InputError([Problem(place, what, fix)]) from None
+        message = f"no API token: {error.what}" if file is None else error.what
+        raise InputError([Problem(place, message, fix)]) from None
     if not _TOKEN.fullmatch(token):
         name = TOKEN_VARIABLE if file is None else "the file"
-        what = f"{name} has more than a token: a token is one line of printable ASCII characters without blanks"
-        raise InputError([Problem(place, what, "copy the token again from NetBox, alone")])
+        message = f"{name} has more than a token: a token is one line of printable ASCII characters without blanks"
+        raise InputError([Problem(place, message, "copy the token again from NetBox, alone")])
     return token
 
 
