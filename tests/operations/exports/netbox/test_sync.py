@@ -27,7 +27,9 @@ _NESTED = {"device": "dcim/devices", "site": "dcim/sites", "rack": "dcim/racks"}
 
 
 class Memory:
-    """The API of a NetBox server that keeps its objects in a dictionary, by path. ``refuse`` are words of objects that it refuses."""
+    """The API of a NetBox server that keeps its objects in a dictionary, by path. ``refuse`` are words of objects that it refuses, and ``unfit``
+    is the number of a port that takes no new cable.
+    """
 
     url = "https://netbox.example.net"
     requests = 0
@@ -36,6 +38,7 @@ class Memory:
         self.records = {path: [dict(record) for record in entries] for path, entries in records.items()}
         self.refuse = ""
         self.refused = 0
+        self.unfit = 0
 
     def version(self) -> str:
         return "4.7.3"
@@ -90,6 +93,8 @@ class Memory:
     def _check_ports(self, objects: Sequence[Record]) -> None:
         """Refuse a second cable on a port, as NetBox does."""
         after = {record["id"]: dict(record) for record in self.records["dcim/cables"]}
+        if any(end["object_id"] == self.unfit for body in objects for end in body.get("b_terminations", ())):
+            raise NetboxError("a port takes no cable")
         for number, body in enumerate(objects):
             now = after.setdefault(body.get("id", -number), {"a_terminations": [], "b_terminations": []})
             now.update(body)
@@ -239,6 +244,18 @@ def test_a_cable_whose_port_is_taken_by_then_is_named(monkeypatch: pytest.Monkey
     memory.refuse = ""
     compared(memory, SWAPPED, apply=True)
     assert at(memory) == {31: [11, 22], 32: [12, 21]}
+
+
+def test_a_cable_that_cannot_be_put_back_does_not_keep_others_from_it() -> None:
+    """A cable that NetBox would not accept again: its request fails, that of the other succeeds."""
+    memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
+    memory.refuse = "s1 p leaf 2"
+    memory.unfit = 22
+    with pytest.raises(NetboxError) as error:
+        compared(memory, SWAPPED, apply=True)
+    assert "1 cable put back on the ports from before" in str(error.value)
+    assert "until the next run: s2:p--leaf:2 (a port takes no cable)" in str(error.value)
+    assert at(memory) == {31: [11, 21], 32: [12]}
 
 
 def test_a_cable_without_ends_is_found_by_its_tag() -> None:

@@ -30,6 +30,8 @@ PRIMARY = (
 """The fields that can be set only after the object that they refer to exists, which refers back to theirs."""
 _SIDES = ("a_terminations", "b_terminations")
 """The fields of a cable that have its ends."""
+_GIVES_UP = 3
+"""The failures in a row after which no more cables are put back: the server may be gone."""
 _OLDEST = (4, 2)
 """The oldest supported release: MAC addresses became objects in NetBox 4.2."""
 
@@ -500,17 +502,22 @@ def _put_back(export: _Export, kind: Kind, releases: Sequence[Record], moved: Se
             bodies.append({"id": release["id"], **ends})
         else:
             lost.append(_label(record))
-    try:
-        _send_releases(export, kind, bodies)
-    except NetboxError as error:
-        lost += [_label(records[body["id"]]) for body in bodies]
-        reason = f" ({error})"
-        bodies = []
-    else:
-        reason = ""
-    words = f"\n{counted(len(bodies), 'cable')} put back on the ports from before" if bodies else ""
+    failed = ""
+    back = in_a_row = 0
+    for body in bodies:  # one request each: NetBox refuses a whole request because of one cable
+        try:
+            if in_a_row < _GIVES_UP:
+                _send_releases(export, kind, [body])
+                in_a_row = 0
+                back += 1
+                continue
+        except NetboxError as error:
+            failed = f" ({error})"
+            in_a_row += 1
+        lost.append(_label(records[body["id"]]))
+    words = f"\n{counted(back, 'cable')} put back on the ports from before" if back else ""
     if lost:
-        words += f"\nnot put back, so that an end may be missing until the next run: {', '.join(lost)}{reason}"
+        words += f"\nnot put back, so that an end may be missing until the next run: {', '.join(lost)}{failed}"
     return words
 
 
