@@ -116,12 +116,15 @@ def test_a_host_with_the_name_of_a_group_is_refused(tmp_path: Path) -> None:
         files(network)
 
 
+SHOWN_FIRST = "{{ ansible_check_mode or not (railweave_apply | default(false) | bool) }}"
+
+
 @pytest.mark.parametrize("nos", systems())
 def test_every_system_has_a_playbook_that_shows_first(nos: str) -> None:
     texts = files(retargeted("h100-rlb", nos))
     plays = yaml.safe_load(texts[f"load-{nos.replace('_', '-')}.yaml"])
     assert [play["hosts"] for play in plays] == [f"system_{nos}"]
-    assert all("not (railweave_apply | default(false)" in play["check_mode"] for play in plays)
+    assert all(play["check_mode"] == SHOWN_FIRST for play in plays)
     assert f"system_{nos}" in yaml.safe_load(texts["inventory.yaml"])["all"]["children"]
 
 
@@ -203,6 +206,10 @@ def test_servers_are_shown_the_plan_and_then_get_it(tmp_path: Path) -> None:
             before = host.run("ip", "rule").stdout
             shown = ran(tmp_path, *play)
             assert shown.returncode == 0, shown.stdout + shown.stderr
+            assert host.run("ip", "rule").stdout == before
+            assert not (tmp_path / "etc").exists()
+            checked = ran(tmp_path, *play, "-e", "railweave_apply=true", "--check")
+            assert checked.returncode == 0, checked.stdout + checked.stderr
             assert host.run("ip", "rule").stdout == before
             assert not (tmp_path / "etc").exists()
             done = ran(tmp_path, *play, "-e", "railweave_apply=true")
