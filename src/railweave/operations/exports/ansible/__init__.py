@@ -29,6 +29,10 @@ _HOST = NameRule(
 )
 SERVERS = "servers"
 """The group of all servers."""
+NOT_ACTIVE = "not_active"
+"""The group of failed and drained devices. No playbook touches them: a run ends at the first device that does not answer."""
+_RESERVED = frozenset({"all", "ungrouped"})
+"""Groups that Ansible makes itself (Ansible, How to build your inventory: Default groups)."""
 _CONFIGURATION = """\
 [defaults]
 inventory = inventory.yaml
@@ -109,9 +113,12 @@ def group_name(*words: str) -> str:
 
 
 def _groups(network: Network) -> dict[tuple[str, ...], list[str]]:
-    """Return the hosts of each group. A group is identified by the words of its name, such as (stripe, stripe1)."""
+    """Return the hosts of each group. A group is identified by the words of its name, such as (stripe, stripe1).
+
+    ``not_active`` is always among them, because Ansible warns about the name of a group that does not exist.
+    """
     several = len(network.fabrics) > 1
-    groups: dict[tuple[str, ...], dict[str, None]] = {}
+    groups: dict[tuple[str, ...], dict[str, None]] = {(NOT_ACTIVE,): {}}
 
     def add(host: str, *words: str) -> None:
         groups.setdefault(words, {})[host] = None
@@ -142,13 +149,16 @@ def _groups(network: Network) -> dict[tuple[str, ...], list[str]]:
         for nic in server.nics:
             add(server.name, "fabric", nic.fabric)
             add(server.name, "stripe", *([nic.fabric] if several else []), nic.stripe)
+    for device in (*network.switches, *network.servers):
+        if device.name in network.absent:
+            add(device.name, NOT_ACTIVE)
     return {words: list(hosts) for words, hosts in groups.items()}
 
 
 def _check_groups(groups: Iterable[tuple[str, ...]], hosts: Iterable[str]) -> None:
     named = {" ".join(words): group_name(*words) for words in groups}
     check_distinct("the group", named)
-    both = set(named.values()) & {*hosts}
+    both = (set(named.values()) | _RESERVED) & {*hosts}
     if both:
         fix = "change the name in the fabric file (`naming:` or `servers:`)"
         message = f"the name is also that of a group of hosts ({_SOURCE})"
