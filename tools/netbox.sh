@@ -11,6 +11,11 @@ version=${2:-4.7.3}
 skip() { echo "netbox: skipped: $1" >&2; exit 0; }
 
 [ -e "$target/srv/fresh.tar" ] && { echo "netbox: $target is there already"; exit 0; }
+# `mv` would move the new root folder into one that exists.
+if [ -e "$target" ]; then
+  echo "netbox: $target exists and is not what this script makes: nothing was changed; name a folder that does not exist" >&2
+  exit 1
+fi
 [ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $target)"
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (src/railweave/live/lab/frr/frr-root.sh installs it)"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
@@ -18,6 +23,10 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | gr
 
 root="$target.partial"
 if [ ! -x "$root/usr/bin/redis-server" ]; then
+  if [ -e "$root" ] && [ ! -f "$root/etc/debian_version" ] && [ -n "$(ls -A "$root")" ]; then
+    echo "netbox: $root exists and is not what this script makes: nothing was changed; move it away" >&2
+    exit 1
+  fi
   rm -rf "$root"
   mkdir -p "$(dirname "$target")"
   mmdebstrap --quiet --variant=minbase --include=python3-venv,postgresql,redis-server,libpq5,ca-certificates \
