@@ -35,6 +35,7 @@ PLACES: list[tuple[Place, str]] = [
 PROBLEMS = [Problem(place, "is wrong", "mend it") for place, _ in PLACES]
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "client._RefusedError": ("POST /api: HTTP 400", [{"name": ["taken"]}]),
     "HostUsageError": ("no such option: -x", "usage: railweave host plan", "railweave host plan"),
     "ReachError": ("host key", "its key is not known", "add it"),
     "StoppedError": ("the check failed", 2, True),

@@ -34,7 +34,7 @@ MOST_WORDS = 78_000
 """Words of docs/ that are written by hand: a page that grows takes them from another."""
 
 
-MOST_GENERATED = 57_000
+MOST_GENERATED = 57_100
 """Words of docs/ that are generated: 56,000 before `export` had nine more targets. Data goes into a CSV file beside its page, and what many entries share is said once."""
 
 

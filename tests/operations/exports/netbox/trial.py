@@ -370,7 +370,7 @@ def refused() -> list[str]:
         netbox.shell(IN_THE_WAY)
         words = ("export", "netbox", fabric, "--url", netbox.url, "-q")
         first = netbox.railweave(*words, "--apply", check=False)
-        assert first.returncode == 1, first.stdout
+        assert first.returncode == 2, first.stdout
         assert "device fra1-h100-01: position: U1.0 is already occupied" in first.stderr, first.stderr
         assert "until then created or changed: 1 tag, 1 rack, " in first.stderr, first.stderr
         netbox.shell("from dcim.models import Device; Device.objects.get(name='in-the-way').delete()")

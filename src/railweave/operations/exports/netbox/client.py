@@ -230,7 +230,7 @@ class _RefusedError(NetboxError):
     """A request that the server refused. ``answer`` is its explanation."""
 
     def __init__(self, message: str, answer: object) -> None:
-        super().__init__(message)
+        super().__init__(message, answer)
         self.answer = answer
 
     def __str__(self) -> str:
