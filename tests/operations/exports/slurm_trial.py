@@ -20,6 +20,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
 import railweave
 from railweave.errors import InputError
 from railweave.model.network.model import Network
@@ -157,7 +159,7 @@ def configured(root: Path, files: Mapping[str, str], names: Iterable[str], *, ne
         topology="" if newest else "TopologyPlugin=topology/tree",
         ports="",
         tree=" Topology=tree" if newest else "",
-        block="PartitionName=block Nodes=ALL OverSubscribe=FORCE:4 State=UP Topology=block" if newest else "",
+        block=_blocks(files["topology.yaml"]) if newest else "",
     )
     (folder / "slurm.conf").write_text(text)
     (root / "var/log/slurm/slurmctld.log").unlink(missing_ok=True)
@@ -167,6 +169,16 @@ OF_THE_MACHINE = re.compile(
     r"not responding|Nodes .* not|_slurm_rpc_ping|pmix|High latency|job_state|state save file", re.IGNORECASE
 )
 """Errors in slurmctld's log that have other causes: nodes that do not exist here, a library that Debian's package lacks, a first start, a slow machine."""
+
+
+def _blocks(topology: str) -> str:
+    """Return a partition for each block topology, with its nodes."""
+    return "\n".join(
+        f"PartitionName={entry['topology']} Nodes={','.join(block['nodes'] for block in entry['block']['blocks'])} "
+        f"OverSubscribe=FORCE:4 State=UP Topology={entry['topology']}"
+        for entry in yaml.safe_load(topology)
+        if "block" in entry
+    )
 
 
 def complaints(root: Path) -> list[str]:
