@@ -378,7 +378,7 @@ def refused() -> list[str]:
         netbox.railweave(*words)  # exit code 0: nothing to do
         for token, message in (("0" * 40, "You do not have permission"), ("1" * 40, "Invalid v1 token")):
             done = netbox.run(sys.executable, "-m", "railweave", *words, env={"NETBOX_TOKEN": token}, check=False)
-            assert done.returncode == 1, done.stdout
+            assert done.returncode == 2, done.stdout
             assert message in done.stderr, done.stderr
     say("refused: the object and the reason are named, and the next run completes it; tokens without rights are named")
     return [
