@@ -20,6 +20,7 @@ from google.protobuf.message import DecodeError
 
 from railweave.live.reach.failure import Kind, ReachError, safe_line
 from railweave.live.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, STREAM, SUBSCRIBE, message, path_message
+from railweave.live.reach.target import on_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -70,7 +71,7 @@ class Gnmi:
             if name:
                 options.append(("grpc.ssl_target_name_override", name))
             channel = grpc.aio.secure_channel(where, grpc.ssl_channel_credentials(authority), options)
-        elif _this_machine(way.address):
+        elif on_this_machine(way.address):
             channel = grpc.aio.insecure_channel(where, options)
         else:
             raise ReachError(
@@ -163,13 +164,6 @@ def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> byt
 def _failure(error: grpc.aio.AioRpcError) -> ReachError:
     kind = _KINDS.get(error.code(), "lost")
     return ReachError(kind, safe_line(error.details() or error.code().name.lower()))
-
-
-def _this_machine(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import stat
 from dataclasses import dataclass, field
@@ -118,3 +119,11 @@ class Transport(TypingProtocol):
     async def close(self) -> None:
         """Close the connection. This raises no error."""
         ...
+
+
+def on_this_machine(host: str) -> bool:
+    """Return True if a host, given by address or name, is this machine: a loopback address, or ``localhost``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -21,6 +21,7 @@ import httpx
 
 from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, safe_line
 from railweave.live.reach.ssh import closed, connected
+from railweave.live.reach.target import on_this_machine
 from railweave.model.state.question import Protocol, Question, reads_only
 from railweave.reading import parse_json
 
@@ -66,14 +67,14 @@ class _Web:
             connections = await connected(replace(target, way=way.jump))
             listener = await connections[-1].forward_local_port("127.0.0.1", 0, way.address, port)
             host, port = "127.0.0.1", listener.get_port()
-        if not way.tls and not _this_machine(way.address):
+        if not way.tls and not on_this_machine(way.address):
             raise ReachError(
                 "not asked", f"plain HTTP to {way.address} would show the password", "leave `tls` as it is"
             )
         client = httpx.AsyncClient(
             base_url=f"{'https' if way.tls else 'http'}://{host}:{port}",
             auth=(way.user, way.password.value() if way.password else ""),
-            verify=_context(way) if way.tls else _of_this_machine(),
+            verify=_context(way) if way.tls else _ofon_this_machine(),
             timeout=httpx.Timeout(target.answer_s, connect=target.connect_s),
             trust_env=False,
         )
@@ -117,15 +118,8 @@ class _Web:
         await closed(self._connections)
 
 
-def _this_machine(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
-
-
 @cache
-def _of_this_machine() -> ssl.SSLContext:
+def _ofon_this_machine() -> ssl.SSLContext:
     """Return the TLS context with the certificate authorities that this machine trusts.
 
     The authorities are read only once, because reading them takes 20 ms. Connections without TLS use the same context;
@@ -136,7 +130,7 @@ def _of_this_machine() -> ssl.SSLContext:
 
 def _context(way: MachineLogin) -> ssl.SSLContext:
     if way.certificates is None:
-        return _of_this_machine()
+        return _ofon_this_machine()
     try:
         context = ssl.create_default_context(cafile=str(way.certificates))
     except (OSError, ssl.SSLError) as error:

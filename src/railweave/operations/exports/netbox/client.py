@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import json
 import re
 import ssl
@@ -20,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
 from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
-from railweave.live.reach.target import Password
+from railweave.live.reach.target import Password, on_this_machine
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Client:
         ``authority`` is a file of certificates of a private authority. Raises ``InputError`` if the URL or the file is not valid.
         """
         parts, host, port = _parsed(url)
-        if parts.scheme == "http" and not _this_machine(host):
+        if parts.scheme == "http" and not on_this_machine(host):
             raise InputError([Problem(Option("--url", url), "plain HTTP would expose the token", "use https://")])
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/api')}"
         self.requests = 0
@@ -307,12 +306,6 @@ def _parsed(url: str) -> tuple[SplitResult, str, int | None]:
     if parts.scheme not in {"https", "http"} or not host or not printable or parts.query:
         raise InputError([Problem(Option("--url", url), "it is not the URL of a server", fix)])
     return parts, host, port
-
-
-def _this_machine(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
 
 
 def _tls(authority: Path | str | None) -> ssl.SSLContext:

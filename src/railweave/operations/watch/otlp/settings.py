@@ -7,13 +7,13 @@ message contains them.
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from railweave.errors import InputError, Option, Problem, RailweaveError
+from railweave.live.reach.target import on_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -175,7 +175,7 @@ def _check_url(place: Option, url: str, problems: list[Problem]) -> None:
 
 def _check_way(signal: Signal, url: str, name: str, problems: list[Problem]) -> None:
     """Add to ``problems`` if secrets would be sent to another machine without TLS. ``name`` is the variable that has the headers."""
-    if not _this_machine(urlsplit(url).hostname or ""):
+    if not on_this_machine(urlsplit(url).hostname or ""):
         fault = f"{_without_query(url)} has no TLS, so others can read the headers of {signal} on their way"
         fix = "write https:// in the address, send to a Collector on this machine that uses TLS, or unset the variable"
         problems.append(Problem(Option(name), fault, fix))
@@ -244,13 +244,6 @@ def _context(
 
 def _reason(error: OSError) -> str:
     return error.strerror or (error.reason if isinstance(error, ssl.SSLError) else "") or type(error).__name__
-
-
-def _this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def announced(receivers: Iterable[Receiver]) -> list[str]:
