@@ -11,10 +11,10 @@ from railweave.analysis.adopt.adopt import imported
 from railweave.analysis.adopt.cabling import LinkPort, port_range
 from railweave.analysis.adopt.draft import Draft
 from railweave.analysis.adopt.equipment import Place
-from railweave.analysis.adopt.servers import host_lists
 from railweave.analysis.adopt.tenancy import members
 from railweave.analysis.adopt.wiring import End, wiring
 from railweave.model.config.addresses import InterfaceAddress, Prefix
+from railweave.model.intent.base import host_lists
 from tests.analysis.adopt.scramble import configs_of, without_unsaid
 from tests.retarget import retargeted
 

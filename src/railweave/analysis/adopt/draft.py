@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,18 +16,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from railweave.model.device.model import DeviceConfig
-
-
-_PART = re.compile(r"(\d+)")
-
-
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key that orders the numbers in names by value, so that leaf2 precedes leaf10."""
-    return tuple(
-        (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part)
-        for part in _PART.split(text)
-        if part
-    )
 
 
 def as_number(config: DeviceConfig) -> int:

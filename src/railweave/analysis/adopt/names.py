@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING
 
-from railweave.analysis.adopt.draft import Draft, common_start, natural
+from railweave.analysis.adopt.draft import Draft, common_start
 from railweave.analysis.adopt.servers import FEW_NICS, MOST_NICS, known_nics
 from railweave.analysis.adopt.sites import site_names
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.model.catalog import catalog
+from railweave.model.config.number_ranges import natural
 from railweave.model.intent.topology import Naming
 
 if TYPE_CHECKING:

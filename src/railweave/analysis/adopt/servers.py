@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.draft import Draft, natural
 from railweave.analysis.adopt.equipment import USUAL_GBPS
 from railweave.model.catalog import catalog
+from railweave.model.config.number_ranges import natural
+from railweave.model.intent.base import host_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape
     from railweave.analysis.adopt.wiring import End
 
@@ -94,9 +95,6 @@ def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]
             if best is None or rank < best[0]:
                 best = (rank, model, groups)
     return (best[1], best[2]) if best else None
-
-
-_ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
@@ -231,34 +229,3 @@ def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
         on_fabric.draft.at("topology")["oversubscription"] = (
             int(worst) if worst == int(worst) else round(worst + 0.005, 2)
         )
-
-
-def host_lists(names: Sequence[str]) -> list[str]:
-    """Return names as host lists, such as ``H100-[01-04]``, in the given order."""
-    return [_one(*run) for run in _runs(names)]
-
-
-def _runs(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield runs of consecutively numbered names as (text before the number, first number, last number)."""
-    run: tuple[str, str, str] | None = None
-    for name in names:
-        match = _ENDS_IN_NUMBER.fullmatch(name)
-        if match is None:
-            if run:
-                yield run
-            yield name, "", ""
-            run = None
-            continue
-        head, number = match[1], match[2]
-        if run and run[0] == head and int(number) == int(run[2]) + 1 and f"{int(number):0{len(run[1])}d}" == number:
-            run = (head, run[1], number)
-        else:
-            if run:
-                yield run
-            run = (head, number, number)
-    if run:
-        yield run
-
-
-def _one(head: str, first: str, last: str) -> str:
-    return f"{head}{first}" if first == last else f"{head}[{first}-{last}]"

@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.analysis.adopt.draft import as_number, natural, numbering
+from railweave.analysis.adopt.draft import as_number, numbering
 from railweave.analysis.adopt.equipment import Place, places_of
 from railweave.analysis.adopt.servers import rails, rails_of
 from railweave.analysis.adopt.sites import Interconnection, across_sites
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem
+from railweave.model.config.number_ranges import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

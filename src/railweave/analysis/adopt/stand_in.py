@@ -13,12 +13,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.analysis.adopt.draft import natural
 from railweave.analysis.adopt.equipment import USUAL_GBPS, has_ports, models, whole_ports
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
+from railweave.model.config.number_ranges import natural
 from railweave.model.device.model import DeviceConfig, Interface
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.adopt.draft import Draft, common, given
 from railweave.analysis.adopt.names import as_name
-from railweave.analysis.adopt.servers import host_lists
 from railweave.analysis.adopt.wiring import End
 from railweave.model.config.naming import target_value
+from railweave.model.intent.base import host_lists
 from railweave.model.intent.tenants import Overlay
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.analysis.adopt.draft import natural
+from railweave.model.config.number_ranges import natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

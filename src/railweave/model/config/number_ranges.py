@@ -82,3 +82,15 @@ def ranges(numbers: Iterable[int]) -> str:
 def numbers(name: str) -> tuple[int, ...]:
     """Return the numbers in a port's name, for use as a sort key: (1, 2) for Eth1/2, so that it comes before Eth1/16."""
     return tuple(map(int, re.findall(r"[0-9]+", name)))
+
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key that orders the numbers in names by value, so that leaf2 precedes leaf10."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part)
+        for part in _NUMBER.split(text)
+        if part
+    )

@@ -18,7 +18,7 @@ from railweave.model.config import quantities
 from railweave.model.config.naming import named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic_core import CoreSchema
 
@@ -221,6 +221,40 @@ def expand(pattern: str) -> list[str]:
         for first, last in ranges
         for number in range(int(first or 0), int(last or 0) + 1)
     ]
+
+
+_ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
+
+
+def host_lists(names: Sequence[str]) -> list[str]:
+    """Return names as host lists, such as ``H100-[01-04]``, in the given order."""
+    return [_host_list(*run) for run in _runs(names)]
+
+
+def _runs(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield runs of consecutively numbered names as (text before the number, first number, last number)."""
+    run: tuple[str, str, str] | None = None
+    for name in names:
+        match = _ENDS_IN_NUMBER.fullmatch(name)
+        if match is None:
+            if run:
+                yield run
+            yield name, "", ""
+            run = None
+            continue
+        head, number = match[1], match[2]
+        if run and run[0] == head and int(number) == int(run[2]) + 1 and f"{int(number):0{len(run[1])}d}" == number:
+            run = (head, run[1], number)
+        else:
+            if run:
+                yield run
+            run = (head, number, number)
+    if run:
+        yield run
+
+
+def _host_list(head: str, first: str, last: str) -> str:
+    return f"{head}{first}" if first == last else f"{head}[{first}-{last}]"
 
 
 def count_of(pattern: str) -> int:

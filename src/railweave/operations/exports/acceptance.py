@@ -7,17 +7,16 @@ docs/user/validation.md.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from railweave.analysis.adopt.servers import host_lists
 from railweave.model.catalog import in_force
+from railweave.model.intent.base import host_lists
 from railweave.operations.exports.figures import FAR, NEAR, SERVER, WRITE, Figure, JobFigures, job_figures
 from railweave.operations.exports.placement import placements
+from railweave.pages.table import columns, csv_text
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
@@ -168,19 +167,17 @@ _COLUMNS = ("job", "test", "servers", "ranks", "size_bytes", "unit", "predicted"
 
 
 def _csv(figures: Sequence[Figure]) -> str:
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow((*_COLUMNS, "example", "basis", "beyond", "left_out"))
+    rows: list[tuple[object, ...]] = []
     for figure in figures:
         threshold = "" if figure.threshold is None else f"{figure.threshold:.2f}"
         numbers = [f"{number:.2f}" for number in (figure.value, figure.low, figure.high)]
-        table.writerow(
+        rows.append(
             (
                 *(figure.job, figure.test, figure.group, figure.ranks, figure.size_bytes, figure.unit),
                 *(*numbers, threshold, " ".join(figure.hosts), figure.method, figure.beyond, figure.left_out),
             )
         )
-    return out.getvalue()
+    return csv_text(columns(*_COLUMNS, "example", "basis", "beyond", "left_out"), rows)
 
 
 def _readme(network: Network, jobs: Sequence[JobFigures], notes: Sequence[str], texts: Mapping[str, str]) -> str:

@@ -6,13 +6,12 @@ Sources: NVIDIA Air user guide, "Custom Topology" (Importing Custom Topologies w
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING
 
-from railweave.analysis.adopt.draft import natural
+from railweave.model.config.number_ranges import natural
 from railweave.operations.exports.contracts import NameRule, check_distinct, check_names
+from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,8 +75,5 @@ def _interfaces(cables: Iterable[Cable]) -> dict[tuple[str, str], str]:
 
 
 def _table(interfaces: dict[tuple[str, str], str]) -> str:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("device", "port", "interface"))
-    table.writerows((device, port, interface) for (device, port), interface in sorted(interfaces.items()))
-    return text.getvalue()
+    rows = ((device, port, interface) for (device, port), interface in sorted(interfaces.items()))
+    return csv_text(columns("device", "port", "interface"), rows)

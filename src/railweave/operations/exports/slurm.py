@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from railweave.analysis.adopt.servers import host_lists
+from railweave.model.intent.base import host_lists
 from railweave.operations.exports.contracts import NameRule, check_names
 from railweave.operations.exports.placement import Group, placements, tree, walk
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.servers import host_lists
+from railweave.model.intent.base import host_lists
 from railweave.operations.exports.contracts import NameRule, check_names
 from railweave.operations.exports.manifests import node_names, text_of
 from railweave.operations.exports.placement import placements, tree, walk
