@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus, NetboxInventory
-from railweave.errors import Argument, InputError, Option, OutputError, Problem
+from railweave.errors import Argument, InputError, Option, Problem
+from railweave.operations.exports.folder import write_export
 from railweave.operations.exports.sarif import of_input, sarif, workflow_commands
 from railweave.outputs.folder.sources import load
-from railweave.writing import Folder, write_asked, write_below
+from railweave.writing import write_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from railweave.live.check.learnt import FilledInventory
     from railweave.model.findings import Finding
     from railweave.operations.exports.netbox.sync import Synced
+
+__all__ = ["export", "export_netbox", "export_prometheus", "findings_for_pipelines", "netbox_inventory", "of_input"]
 
 
 @verb(ExportFiles)
@@ -36,29 +39,8 @@ def export(options: ExportFiles) -> Sequence[str]:
         raise InputError([Problem(Argument("target"), message, f"targets are {', '.join(EXPORTS)}")])
     module = import_module(f"railweave.operations.exports.{options.target}")
     files: dict[str, str] = module.files(options.network())
-    _write(Path(options.output), options.target, files)
+    write_export(Path(options.output), options.target, files)
     return list(files)
-
-
-def _write(folder: Path, target: str, files: Mapping[str, str]) -> None:
-    """Write the files of a target, and remove those that an earlier export of the target wrote and this one does not.
-
-    Otherwise, a file of a server that has left the design would be applied together with the others. The hidden file
-    ``.railweave-TARGET`` has the names of the written files. Raises ``OutputError`` if a file cannot be written or removed.
-    """
-    listing = f".railweave-{target}"
-    if folder.exists() and not folder.is_dir():
-        raise InputError([Problem(Option("--output"), f"{folder} is a file", "name a folder")])
-    write_below(folder, {})
-    try:
-        with Folder(folder) as opened:
-            before = (opened.read(listing) or b"").decode(errors="replace").splitlines()
-            write_below(folder, {**files, listing: "".join(f"{name}\n" for name in sorted(files))})
-            for name in before:
-                if name not in files and ".." not in name.split("/") and opened.read(name) is not None:
-                    opened.remove(name)
-    except OSError as error:
-        raise OutputError(f"cannot replace the files in {folder}: {error.strerror or error}") from error
 
 
 @verb(ExportPrometheus)
@@ -71,27 +53,19 @@ def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)
     files = prometheus(network, watch=options.watch, alertmanager=options.alertmanager)
-    _write(Path(options.output), "prometheus", files)
+    write_export(Path(options.output), "prometheus", files)
     return list(files)
 
 
 def findings_for_pipelines(
-    options: ForPipelines,
-    findings: Sequence[Finding] | InputError,
-    *,
-    source: str,
-    good: bool,
-    counts: Mapping[str, int],
+    options: ForPipelines, findings: Sequence[Finding], *, source: str, exit_code: int, counts: Mapping[str, int]
 ) -> list[str]:
     """Write findings as a SARIF file if ``options`` name one, and return the lines of GitHub's annotations if ``options`` ask for them.
 
-    ``findings`` can be the error about an input that could not be read. The other parameters are those of ``sarif``. Raises
-    ``OutputError`` if the file cannot be written.
+    The other parameters are those of ``sarif``. Raises ``OutputError`` if the file cannot be written.
     """
-    code = findings.exit_code if isinstance(findings, InputError) else None
-    shown = of_input(findings) if isinstance(findings, InputError) else findings
-    write_asked(options.sarif, lambda: sarif(shown, source=source, good=good, counts=counts, exit_code=code))
-    return workflow_commands(shown, source=source) if options.github else []
+    write_asked(options.sarif, lambda: sarif(findings, source=source, exit_code=exit_code, counts=counts))
+    return workflow_commands(findings, source=source) if options.github else []
 
 
 @verb(ExportNetbox)
@@ -120,7 +94,7 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
 
         network = options.network()
         texts = files(network, items(network, site=options.site, tag=options.tag))
-        _write(Path(str(options.output)), "netbox", texts)
+        write_export(Path(str(options.output)), "netbox", texts)
         return list(texts)
     from railweave.operations.exports.netbox.sync import export_to
 

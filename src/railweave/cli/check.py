@@ -46,7 +46,12 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     write_asked(options.html, result.to_html)
     write_csv(options.csv, result)
     write_findings(
-        options, result.findings, source=options.source, good=result.good, counts=result.totals, as_json=as_json
+        options,
+        result.findings,
+        source=options.source,
+        exit_code=int(not result.good),
+        counts=result.totals,
+        as_json=as_json,
     )
     if as_json:
         print_json(result.to_json())

@@ -59,7 +59,7 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
         options,
         changes,
         source=options.new,
-        good=difference.equal,
+        exit_code=int(not difference.equal),
         counts={"changes": len(changes)},
         as_json=as_json or form is not Form.text,
     )

@@ -31,14 +31,13 @@ def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
         telling(quiet=quiet or as_json) as say,
     ):
         comparison = compare.of(replace(options, progress=say))
-    counts = {
-        "expected": comparison.compared + len(comparison.missing),
-        "right": comparison.compared - comparison.wrong,
-        "wrong": comparison.wrong,
-        "not_seen": len(comparison.missing),
-    }
     write_findings(
-        options, comparison.all_findings, source=options.source, good=comparison.proven, counts=counts, as_json=as_json
+        options,
+        comparison.all_findings,
+        source=options.source,
+        exit_code=int(not comparison.proven),
+        counts=comparison.counts,
+        as_json=as_json,
     )
     if as_json:
         print_json({**comparison.to_json(), "adopted": comparison.adopted})

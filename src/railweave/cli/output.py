@@ -114,18 +114,17 @@ def tally(findings: Sequence[Finding]) -> str:
 
 def write_findings(
     options: ForPipelines,
-    findings: Sequence[Finding] | InputError,
+    findings: Sequence[Finding],
     *,
     source: object,
-    good: bool,
+    exit_code: int,
     counts: Mapping[str, int],
     as_json: bool,
 ) -> None:
     """Write findings as a SARIF file and as annotations, if the options ask for them.
 
-    - ``findings``: the findings, or the error about an input that could not be read.
     - ``source``: the fabric file or folder that was given. A designed network has none.
-    - ``good``: True if the verb exits with 0.
+    - ``exit_code``: the exit code of the verb.
     - ``counts``: what the verb looked at, by name.
     - ``as_json``: True if programs read standard output. Annotations then go to standard error, which GitHub Actions reads too.
 
@@ -133,7 +132,7 @@ def write_findings(
     """
     from railweave.api.exporting import findings_for_pipelines
 
-    for line in findings_for_pipelines(options, findings, source=str(source), good=good, counts=counts):
+    for line in findings_for_pipelines(options, findings, source=str(source), exit_code=exit_code, counts=counts):
         typer.echo(line, err=as_json)
 
 
@@ -143,5 +142,7 @@ def refusing(options: ForPipelines, *, source: object, as_json: bool) -> Generat
     try:
         yield
     except InputError as error:
-        write_findings(options, error, source=source, good=False, counts={}, as_json=as_json)
+        from railweave.api.exporting import of_input
+
+        write_findings(options, of_input(error), source=source, exit_code=error.exit_code, counts={}, as_json=as_json)
         raise

@@ -33,7 +33,9 @@ def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
         "validators": sum(validator.ran for validator in result.validators),
         "validators_skipped": sum(not validator.ran for validator in result.validators),
     }
-    write_findings(options, result.findings, source=options.source, good=result.good, counts=counts, as_json=as_json)
+    write_findings(
+        options, result.findings, source=options.source, exit_code=int(not result.good), counts=counts, as_json=as_json
+    )
     if as_json:
         print_json(
             {

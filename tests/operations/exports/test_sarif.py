@@ -126,14 +126,14 @@ def test_paths_are_relative_to_the_repository(tmp_path: Path, monkeypatch: pytes
         Finding("id", "error", "leaf1", "wrong", file=str(folder / "a b.yaml"), line=3)
         for folder in (tmp_path, Path("/srv"))
     )
-    results = json.loads(sarif([inside, outside], source="fabric.yaml", good=False, counts={}))["runs"][0]["results"]
+    results = json.loads(sarif([inside, outside], source="fabric.yaml", exit_code=1, counts={}))["runs"][0]["results"]
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
     assert uris == ["a%20b.yaml", "file:///srv/a%20b.yaml"]
 
 
 def test_the_same_finding_has_the_same_fingerprint_whatever_else_is_found() -> None:
     def prints(*findings: Finding) -> list[str]:
-        results = json.loads(sarif(findings, source="f.yaml", good=False, counts={}))["runs"][0]["results"]
+        results = json.loads(sarif(findings, source="f.yaml", exit_code=1, counts={}))["runs"][0]["results"]
         return [result["partialFingerprints"]["railweaveFinding/v1"] for result in results]
 
     other = Finding("other", "error", "leaf2", "wrong")
@@ -143,7 +143,7 @@ def test_the_same_finding_has_the_same_fingerprint_whatever_else_is_found() -> N
 
 def test_more_results_than_github_takes_are_counted() -> None:
     many = [Finding("id", "info", "leaf1", "note")] * MOST_RESULTS + [FINDING]
-    [run] = json.loads(sarif(many, source="f.yaml", good=False, counts={}))["runs"]
+    [run] = json.loads(sarif(many, source="f.yaml", exit_code=1, counts={}))["runs"]
     assert len(run["results"]) == MOST_RESULTS
     assert run["results"][0]["level"] == "error", "the most severe are kept"
     [note] = run["invocations"][0]["toolExecutionNotifications"]

@@ -351,6 +351,13 @@ class Drift:
         return self.equal and not self.missing
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of expected switches, and of those that are right, wrong and not seen."""
+        wrong, not_seen = self.wrong, len(self.missing)
+        expected = self.compared + not_seen
+        return {"expected": expected, "right": self.compared - wrong, "wrong": wrong, "not_seen": not_seen}
+
+    @property
     def all_findings(self) -> list[Finding]:
         """All findings, for pipelines: each difference at its line, each switch that was not captured, and ``findings``."""
         different = [finding for device in self.devices for finding in device.stands.findings]
@@ -400,10 +407,7 @@ class Drift:
         return {
             "equal": self.equal,
             "good": self.proven,
-            "expected": self.compared + len(self.missing),
-            "right": self.compared - self.wrong,
-            "wrong": self.wrong,
-            "not_seen": len(self.missing),
+            **self.counts,
             "compared": self.compared,
             "devices": [device.to_json() for device in self.devices],
             "statements": [statement.to_json() for statement in self.statements],

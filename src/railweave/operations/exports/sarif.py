@@ -40,16 +40,13 @@ WRONG_INPUT = Rule(
 """The rule of SARIF results and annotations about input that could not be read."""
 
 
-def sarif(
-    findings: Sequence[Finding], *, source: str, good: bool, counts: Mapping[str, int], exit_code: int | None = None
-) -> str:
+def sarif(findings: Sequence[Finding], *, source: str, exit_code: int, counts: Mapping[str, int]) -> str:
     """Return findings as a SARIF 2.1.0 file.
 
     - ``source``: the fabric file or folder that was given. Findings that have no file are placed at its first line,
       because code scanning shows no result without a file.
-    - ``good``: True if the verb exits with 0.
+    - ``exit_code``: the exit code of the verb.
     - ``counts``: what was looked at, for example the numbers of right, wrong and unseen switches, or of checks.
-    - ``exit_code``: the exit code of the verb; None means 0 or 1, by ``good``.
     """
     ordered = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.severity))
     kept = ordered[:MOST_RESULTS]
@@ -79,13 +76,13 @@ def sarif(
         "invocations": [
             {
                 "executionSuccessful": True,
-                "exitCode": (0 if good else 1) if exit_code is None else exit_code,
+                "exitCode": exit_code,
                 "toolExecutionNotifications": notes,
             }
         ],
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "properties": {"good": good, **counts},
+        "properties": {"good": exit_code == 0, **counts},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
