@@ -52,7 +52,6 @@ SlurmctldLogFile=/var/log/slurm/slurmctld.log
 {topology}
 NodeName=DEFAULT CPUs={cpus}
 include /etc/slurm/railweave.conf
-{ports}
 PartitionName=gpu Nodes=ALL Default=YES OverSubscribe=FORCE:4 State=UP{tree}
 {block}
 """
@@ -157,7 +156,6 @@ def configured(root: Path, files: Mapping[str, str], names: Iterable[str], *, ne
         address=ADDRESS,
         cpus=os.cpu_count() if run else 96,
         topology="" if newest else "TopologyPlugin=topology/tree",
-        ports="",
         tree=" Topology=tree" if newest else "",
         block=_blocks(files["topology.yaml"]) if newest else "",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -187,11 +186,12 @@ def _changed_on(
 
 
 def _changing_map(statement: Value) -> bool:
-    """Return True if a verdict map (``vmap``) of a rule has a verdict that drops packets, or sends them to another chain."""
+    """Return True if a verdict map (``vmap``) of a rule drops packets or sends them to a chain. A map with a name counts, too: its verdicts are elsewhere."""
     if "vmap" not in statement.keys:
         return False
-    text = json.dumps(statement.get("vmap", "data").raw)
-    return any(f'"{verb}"' in text for verb in (*_CHANGING, "jump", "goto")) or '"@' in text
+    data = statement.get("vmap", "data")
+    verdicts = (part.keys for pair in data.all("set") for part in pair.each()[-1:])
+    return (data.text() or "").startswith("@") or any(keys & {*_CHANGING, "jump", "goto"} for keys in verdicts)
 
 
 def _names(value: Value) -> tuple[str, ...]:
