@@ -11,7 +11,7 @@ import random
 import socket
 from collections import deque
 from time import monotonic, time, time_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import railweave
 from railweave.counting import counted
@@ -31,6 +31,8 @@ from railweave.operations.watch.otlp.settings import announced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from httpx import AsyncClient
 
     from railweave.operations.watch.anomalies import Anomaly, Change
     from railweave.operations.watch.otlp.settings import OtlpSettings, Receiver, Signal
@@ -132,7 +134,7 @@ class Otlp:
         """Send until cancelled. After that, send the waiting log records within ``FLUSH_S``, and mark all series as no longer known."""
         for line in announced(self._receivers.values()):
             self._say(line)
-        clients: dict[Signal, Any] = {signal: _client(receiver) for signal, receiver in self._receivers.items()}
+        clients: dict[Signal, AsyncClient] = {signal: _client(receiver) for signal, receiver in self._receivers.items()}
         sending = {"metrics": self._metrics, "logs": self._logs}
         try:
             async with asyncio.TaskGroup() as group:
@@ -141,7 +143,7 @@ class Otlp:
         finally:
             await self._flush(clients)
 
-    async def _metrics(self, client: Any) -> None:  # noqa: ANN401 - httpx's client
+    async def _metrics(self, client: AsyncClient) -> None:
         due = monotonic() + self.every_s
         while True:
             await asyncio.sleep(max(due - monotonic(), 0))
@@ -152,12 +154,12 @@ class Otlp:
             else:
                 self._backoffs["metrics"].worked()
 
-    async def _measured(self, client: Any) -> Outcome:  # noqa: ANN401
+    async def _measured(self, client: AsyncClient) -> Outcome:
         """Send the numbers of now, and return the outcome of the whole reading."""
         reading = await asyncio.to_thread(lambda: self._history.reading(self._families(), time_ns()))
         return await self._sent_reading(client, reading)
 
-    async def _sent_reading(self, client: Any, reading: Reading) -> Outcome:  # noqa: ANN401
+    async def _sent_reading(self, client: AsyncClient, reading: Reading) -> Outcome:
         """Send the requests of a reading. Those after a refused request are sent, too; those after one that may be sent again are not."""
         parts: list[tuple[int, Outcome]] = []
         receiver = self._receivers["metrics"]
@@ -177,7 +179,7 @@ class Otlp:
             self._report(receiver, whole, sum(count for count, _ in parts))
         return whole
 
-    async def _logs(self, client: Any) -> None:  # noqa: ANN401
+    async def _logs(self, client: AsyncClient) -> None:
         while True:
             await self._there.wait()
             outcome = await self._sent_logs(client)
@@ -186,7 +188,7 @@ class Otlp:
             else:
                 self._backoffs["logs"].worked()
 
-    async def _sent_logs(self, client: Any) -> Outcome:  # noqa: ANN401
+    async def _sent_logs(self, client: AsyncClient) -> Outcome:
         """Send the oldest waiting records. They wait on if they were not taken but may be sent again."""
         count = min(len(self.waiting), MOST_RECORDS)
         records = [self.waiting.popleft() for _ in range(count)]
@@ -206,7 +208,7 @@ class Otlp:
                 self._there.clear()
         return outcome
 
-    async def _sent(self, client: Any, receiver: Receiver, body: bytes, count: int) -> Outcome:  # noqa: ANN401
+    async def _sent(self, client: AsyncClient, receiver: Receiver, body: bytes, count: int) -> Outcome:
         """Send a request with ``count`` data points or log records, and count what is refused."""
         outcome = await post(client, receiver, body)
         self.failed[receiver.signal] += bool(outcome.why)
@@ -229,7 +231,7 @@ class Otlp:
             self._say(f"{receiver.shown} {text}")
         self._failing[signal] = state
 
-    async def _flush(self, clients: Mapping[Signal, Any]) -> None:
+    async def _flush(self, clients: Mapping[Signal, AsyncClient]) -> None:
         """Send what waits, for at most ``FLUSH_S`` seconds, and close the connections."""
         try:
             async with asyncio.timeout(FLUSH_S), asyncio.TaskGroup() as group:
@@ -245,10 +247,10 @@ class Otlp:
             for client in clients.values():
                 await client.aclose()
 
-    async def _last_metrics(self, client: Any) -> None:  # noqa: ANN401
+    async def _last_metrics(self, client: AsyncClient) -> None:
         await self._sent_reading(client, await asyncio.to_thread(self._history.ending, time_ns()))
 
-    async def _last_logs(self, client: Any) -> None:  # noqa: ANN401
+    async def _last_logs(self, client: AsyncClient) -> None:
         while self.waiting:
             outcome = await self._sent_logs(client)
             if outcome.again:
@@ -283,7 +285,7 @@ def _attributes(network: str) -> dict[str, str]:
     }
 
 
-def _client(receiver: Receiver) -> Any:  # noqa: ANN401
+def _client(receiver: Receiver) -> AsyncClient:
     import httpx
 
     verify = True if receiver.tls is None else receiver.tls

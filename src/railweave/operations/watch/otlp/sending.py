@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import railweave
 from railweave.operations.watch.otlp.encoding import read_failure, read_success
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient, Response
+
     from railweave.operations.watch.otlp.settings import Receiver
 
 RETRYABLE = frozenset({429, 502, 503, 504})
@@ -46,7 +48,7 @@ class Outcome:
     message: str = ""
 
 
-async def post(client: Any, receiver: Receiver, body: bytes) -> Outcome:  # noqa: ANN401 - httpx's client
+async def post(client: AsyncClient, receiver: Receiver, body: bytes) -> Outcome:
     """Send one encoded request, and return its outcome. Network errors are outcomes, too."""
     import httpx
 
@@ -85,7 +87,7 @@ async def post(client: Any, receiver: Receiver, body: bytes) -> Outcome:  # noqa
     return Outcome(why, status, again=True, after_s=wait_of(answer.headers.get("retry-after", ""), datetime.now(UTC)))
 
 
-async def _first(answer: Any) -> bytes:  # noqa: ANN401 - httpx's response
+async def _first(answer: Response) -> bytes:
     """Return the body of an answer, up to ``MOST_ANSWER`` bytes."""
     content = b""
     async for part in answer.aiter_bytes():
