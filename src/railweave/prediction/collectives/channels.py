@@ -1,16 +1,13 @@
 """Channels: their number, and the NICs through which the ring of each channel enters and leaves a server.
 
-NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then doubles the paths that it found
-(``graph/connect.cc``). This module does not search. For servers with a NIC next to every GPU the result of the search
-is known:
+NCCL searches the server for paths (``search``) and then doubles the channels that it found (``graph/connect.cc``). Channel c of
+the search uses NIC c modulo the number of NICs.
 
-- NCCL finds one search channel for each NIC and doubles it: two channels per NIC. Channel c uses NIC c modulo the number of NICs.
 - With PXN, a ring stays on its rail. In each server, the last GPU in ring order passes its data over NVLink to the GPU next to
-  the NIC through which the ring entered the server. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
-  an advantage. On servers with a NIC next to every GPU it is not, so 2 acts like 0.
-- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring enters a server through one NIC and leaves it through another. Channels
-  then form pairs, and every second server swaps the two NICs of a pair, so that rings stay on their rails between
-  servers (`ncclTopoPostset`).
+  the NIC through which the ring entered the server. If two GPUs share the NIC's PCIe switch (A100), the ring ends at the second of them.
+- If NVLink could not feed the rings then (H100 with eight NICs of 400G), or with ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring enters
+  a server through one NIC and leaves it through another. Channels then form pairs, and every second server swaps the two NICs of a
+  pair, so that rings stay on their rails between servers (`ncclTopoPostset`).
 - Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server through the NIC through which it entered, and
   crosses PCIe. PCIe is assumed to be as fast as NVLink.
 - In an NVLink domain of several servers, each ring passes all GPUs of the domain, and NVLink limits the number of
@@ -23,15 +20,16 @@ is known:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
 
+from railweave.prediction.collectives.search import AMPERE, generation, ring_graph
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.prediction.collectives.job import Job, Server
+    from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.tuning import Choice
 
@@ -95,7 +93,7 @@ def bus_factor(collective: Collective, ranks: int) -> float:
 
 
 MOST_CHANNELS = 32
-"""The largest number of channels of a communicator: ``MAXCHANNELS`` in NCCL 2.23."""
+"""The largest number of channels of a communicator: ``MAXCHANNELS`` in NCCL 2.23 (64 in 2.30)."""
 
 
 @dataclass(frozen=True)
@@ -121,60 +119,34 @@ class Rings:
         return len(self.enter)
 
 
-SEARCH_SPEEDS = (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2)
-"""The bandwidths per channel in 10^9 byte/s that NCCL tries, in this order.
-
-The list is for Blackwell GPUs in jobs of several servers (`sm100SpeedArrayInter`).
-"""
-RACK_NVLINK_GBYTES = {"GB200": 721.8, "GB300": 721.8, "Rubin": 1443.6}
-"""The NVLink rate of one GPU in 10^9 byte/s that NCCL assumes, for GPUs whose rack is one NVLink domain.
-
-The rate is 18 links of 40.1 (`SM100_NVLINK_BW`). Rubin's number of links is assumed: twice as many, because its NVLink has twice
-the rate.
-"""
-
-
-@lru_cache
-def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
-    """Return the number of NICs that NCCL's channels use in an NVLink domain that has ``nics`` NICs.
-
-    ``nic_mbps`` is the rate of one NIC in Mb/s, and ``link_gbytes`` the NVLink rate of one GPU in 10^9 byte/s. The ring of every channel
-    passes all GPUs of the domain. So NVLink, and not the number of NICs, limits the number of channels. NCCL tries the bandwidths of
-    ``SEARCH_SPEEDS`` and keeps the one with the largest product of bandwidth and number of channels (`ncclTopoCompute`).
-    """
-    best, count = 0.0, 1
-    for speed in SEARCH_SPEEDS:
-        channels = min(nics, MOST_CHANNELS // 2, int(link_gbytes / speed))
-        if speed <= nic_mbps / 8000 and channels * speed > best:
-            best, count = channels * speed, channels
-    return count
-
-
 def channel_nics(job: Job) -> int:
     """Return how many NICs of each server NCCL's channels use: all of them or, in an NVLink domain, as many as NVLink can feed.
 
     Channels use the first NICs in the order of the GPUs (`ncclTopoPrefNetsGpuFirst`).
     """
-    if job.machines_per_server == 1:
-        return job.nics_per_server
-    server = job.servers[0]
-    return _nics_of_domain(job.nics_per_server, server.nics[0].rate_mbps, nvlink_gbytes(server))
-
-
-def nvlink_gbytes(server: Server) -> float:
-    """Return the rate that NCCL assumes for the links from one GPU of a server to its other GPUs, in 10^9 byte/s."""
-    return RACK_NVLINK_GBYTES.get(server.gpu, server.link.gbps / 8)
+    return min(job.nics_per_server, ring_graph(job).channels)
 
 
 def channel_count(job: Job, nccl: Parameters) -> int:
-    """Return the number of channels of the communicator: two per NIC, within the configured limits (`ncclTopoPostset`)."""
-    count = min(2 * channel_nics(job), MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
+    """Return the number of channels of the communicator: twice those of the search, within the configured limits (`ncclTopoPostset`).
+
+    ``nccl`` has NCCL's parameters.
+    """
+    graph = ring_graph(job)
+    count = 2 * graph.channels
+    if len(job.servers) > 1 and generation(job) is not AMPERE and graph.inside > FAST_GBYTES and count < FEW_CHANNELS:
+        count *= 2
+    count = min(count, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
     return max(count, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
 
 
 def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
     """Return, for each channel, the index of its NIC within a server."""
-    return np.arange(channels) % channel_nics(job)
+    return np.arange(channels) % ring_graph(job).channels % job.nics_per_server
+
+
+FAST_GBYTES, FEW_CHANNELS = 45.0, 16
+"""From Hopper on, fewer than 16 channels are doubled once more over several servers if a channel has more than 45 x 10^9 byte/s."""
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
@@ -182,7 +154,10 @@ def _crosses(job: Job, nccl: Parameters) -> bool:
 
     ``nccl`` has NCCL's parameters.
     """
-    asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
+    if nccl["NCCL_CROSS_NIC"] == 2:  # noqa: PLR2004 - the library decides
+        asked = nccl["NCCL_PXN_DISABLE"] == 1 or ring_graph(job).crosses
+    else:
+        asked = nccl["NCCL_CROSS_NIC"] == 1
     return job.nics_per_server > 1 and asked
 
 
@@ -190,10 +165,11 @@ def ring_hops(job: Job, nccl: Parameters) -> int:
     """Return the number of GPU-to-GPU hops in a server, from the receiving GPU to the sending GPU.
 
     There is one hop less than GPUs. If a ring leaves a server through the NIC through which it entered, there is one more hop, to the GPU
-    next to this NIC. ``nccl`` has NCCL's parameters.
+    next to this NIC, unless two GPUs are. ``nccl`` has NCCL's parameters.
     """
     gpus = job.gpus_per_server
-    return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))
+    back = gpus > 1 and not _crosses(job, nccl) and not generation(job).shares_switch
+    return gpus - 1 + int(back)
 
 
 def rings(job: Job, nccl: Parameters, channels: int) -> Rings:

@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 
     from railweave.prediction.collectives.job import Library
 
-ALGORITHMS = ("Tree", "Ring", "PAT")
-"""The algorithms that NCCL chooses from by default. CollNet is not modelled."""
-IF_NAMED = ("NVLS", "NVLSTree")
-"""Algorithms that are used only if ``NCCL_ALGO`` names them.
-
-They are modelled, but the modelled rate of reductions in NVSwitches was not compared with published results.
-"""
+ALGORITHMS = ("Tree", "Ring", "NVLS", "NVLSTree", "PAT")
+"""The algorithms that NCCL chooses from, in its order. CollNet is not modelled."""
 PROTOCOLS = ("LL", "LL128", "Simple")
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -69,8 +64,6 @@ class Names:
 
     of: tuple[str, ...]
     source: str
-    if_named: tuple[str, ...] = ()
-    """Names in ``of`` that are selected only if listed. A list that begins with ``^`` never selects them."""
 
     def read(self, text: str) -> tuple[str, ...]:
         """Return the names that a text such as ``Ring,Tree`` or ``^PAT`` selects. Raises ``ValueError``, whose text states the allowed names."""
@@ -78,7 +71,7 @@ class Names:
         names = [name.strip().lower() for name in text.strip().removeprefix("^").split(",")]
         asked = {by_name[name] for name in names if name in by_name}
         without = text.strip().startswith("^")
-        left = tuple(name for name in self.of if (name in asked) != without and not (without and name in self.if_named))
+        left = tuple(name for name in self.of if (name in asked) != without)
         if not all(name in by_name for name in names) or not left:
             raise ValueError(
                 f"one or more of {', '.join(self.of)}, separated by commas, or ^ and the names to leave out"
@@ -110,6 +103,7 @@ NUMBERS = {
     "NCCL_LL128_NTHREADS": Number(640, 160, 640, "graph/tuning.cc, NCCL_LL128_MAX_NTHREADS"),
     "NCCL_CROSS_NIC": Number(2, 0, 2, "graph/search.cc, CrossNic"),
     "NCCL_PXN_DISABLE": Number(0, 0, 1, "graph/paths.cc, PxnDisable; RCCL has 1"),
+    "NCCL_NVLS_ENABLE": Number(2, 0, 2, "transport/nvls.cc, NvlsEnable: 0 never; else where the GPUs can"),
     "NCCL_PAT_ENABLE": Number(
         2, 0, 2, "graph/tuning.cc, PatEnable: 0 never, as before 2.23; else where each server takes part with one GPU"
     ),
@@ -119,9 +113,7 @@ NUMBERS = {
     "NCCL_IB_RETRY_CNT": Number(7, 0, 7, "transport/net_ib.cc, IbRetryCnt"),
 }
 LISTS = {
-    "NCCL_ALGO": Names(
-        (*ALGORITHMS, *IF_NAMED), "graph/tuning.cc, parseList; of its algorithms those that are modelled", IF_NAMED
-    ),
+    "NCCL_ALGO": Names(ALGORITHMS, "graph/tuning.cc, parseList; of its algorithms those that are modelled"),
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")

@@ -248,5 +248,5 @@ def _switch(server: _Server) -> Graph:
     speeds, most = (server.constants.across, server.nic) if server.several else (server.constants.inside, server.nvlink)
     # A head's own links carry its part twice: up to the switch, and down (`ncclTopoSearchTryNvls`).
     inside = next((speed for speed in speeds if speed <= most and (heads + 1) * speed <= server.nvlink), 0.0)
-    across = next((speed for speed in speeds if speed <= most), 0.0) if server.several else inside
-    return Graph(heads, inside, min(across, 2 * inside))
+    across = next((speed for speed in speeds if speed <= min(2 * inside, server.nic if server.several else most)), 0.0)
+    return Graph(heads, inside, across)

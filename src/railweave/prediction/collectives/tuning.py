@@ -1,8 +1,8 @@
 """The algorithm and protocol that NCCL or RCCL chooses for a size, and the latencies of each algorithm and protocol.
 
-The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s. RCCL has its own base latencies. If
-RCCL has a table for the GPU, ``rccl_estimate_us`` makes the choice. The hop latencies are NCCL's for both libraries,
-except for those fitted to RCCL.
+The constants are those of NCCL 2.30.7 (``graph/tuning.cc``), in us and 10^9 byte/s; those by GPU are in ``search``. RCCL has its own base
+latencies. If RCCL has a table for the GPU, ``rccl_estimate_us`` makes the choice. The hop latencies are NCCL's for both
+libraries, except for those fitted to RCCL.
 """
 
 from __future__ import annotations
@@ -10,8 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.channels import RACK_NVLINK_GBYTES, nvlink_gbytes
 from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS, Parameters
+from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.search import (
+    BLACKWELL,
+    generation,
+    plain_trees,
+    ring_graph,
+    switch_graph,
+    tree_graph,
+)
 from railweave.prediction.collectives.tree import latency_us
 
 if TYPE_CHECKING:
@@ -117,11 +125,8 @@ PAT's value is NCCL's 14 us divided by 3.5, because NCCL divides the latency of 
 are those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
-RACK_GPUS = tuple(RACK_NVLINK_GBYTES)
-"""The GPUs whose rack is one NVLink domain. They need NCCL 2.25 or later, so the constants for them are NCCL's values for Blackwell."""
-
-SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, **dict.fromkeys(("B200", "B300", *RACK_GPUS), 0.74)}
-"""The fraction of the link rate that NVSwitches reach when they reduce data (`nvlsEfficiency`), by GPU."""
+SWITCHED = ("NVLS", "NVLSTree")
+"""The algorithms in which NVSwitches reduce data."""
 PAT_GBYTES = 0.75
 """The fraction of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
 
@@ -141,29 +146,14 @@ BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
 For LL in a ring, the number is multiplied by the number of ranks.
 """
 
-SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
+SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.0, 256
 """The bandwidth in 10^9 byte/s up to which a ring with protocol Simple uses fewer threads, and this smaller number of threads.
 
-The bandwidth is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 GB/s instead of 12.5.
+The bandwidth is that of PCIe 3.0 (`PCI_BW`).
 """
 
-LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
-"""The highest bandwidth of LL in 10^9 byte/s, by CPU: for 1, 2 and more servers.
-
-For 1 server NCCL uses a value per GPU instead; for Hopper it is 141.
-"""
-LL_ONE_SERVER_GBYTES = {"A100": 87.7, **dict.fromkeys(RACK_GPUS, 282.0)}
-LL_HOPPER_GBYTES = 141.0
-TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8), **dict.fromkeys(RACK_GPUS, (70.0, 42.8, 24.0))}
-TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
-LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0), **dict.fromkeys(RACK_GPUS, (40.0, 40.0, 40.0))}
-LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
-TREE_LL128_GBYTES = {"A100": (20.0, 20.0, 20.0), **dict.fromkeys(RACK_GPUS, (55.6, 31.67, 20.0))}
-TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
-"""The tree bandwidth of LL128 in 10^9 byte/s per channel, for 1, 2 and more servers with Hopper GPUs.
-
-railweave also uses these values for GPUs for which NCCL has no values (assumed for MI300X).
-"""
+LL_MOST_GBYTES = {"Intel": (39.0, 20.4), "AMD": (22.5, 19.0)}
+"""The highest bandwidth of LL over several servers in 10^9 byte/s, by CPU: for 2 and more servers."""
 
 TREE_CORRECTION = {
     "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
@@ -194,7 +184,12 @@ TREE_CORRECTION = {
         0.9,
     ),
 }
-"""NCCL's factors on the bandwidth of a tree, one for each power of two of the size, starting at 64 B (`treeCorrectionFactor`)."""
+"""NCCL's factors on the bandwidth of a tree, one for each power of two of the size, starting at 64 B (`treeCorrectionFactor`).
+
+On Blackwell GPUs they also apply to NVLSTree, which has a further factor for the next size.
+"""
+NVLS_TREE_LAST = 0.9
+"""NVLSTree's factor on Blackwell for sizes from 512 MiB to below 1 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +229,7 @@ def choose(
         (
             rccl_estimate_us(job, collective, algorithm, protocol, size_bytes)
             if of_rccl
-            else estimate_us(job, collective, algorithm, protocol, size_bytes, channels),
+            else estimate_us(job, nccl, collective, algorithm, protocol, size_bytes),
             algorithm,
             protocol,
         )
@@ -249,7 +244,7 @@ def choose(
 
 def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
     """Return the algorithms that NCCL can use for a collective on the servers of ``job``. ``nccl`` has NCCL's parameters."""
-    several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
+    several, adds = len(job.servers) > 1, switches_reduce(job, nccl)
     algorithms = ["Ring"]
     if collective == "all-reduce" and several:
         algorithms = ["Tree", "Ring", *(["NVLSTree"] if adds else [])]
@@ -261,34 +256,72 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
     return algorithms
 
 
+def switches_reduce(job: Job, nccl: Parameters) -> bool:
+    """Return True if NCCL can let NVSwitches reduce data: it needs two heads and GPUs from Hopper on. ``nccl`` has NCCL's parameters.
+
+    In a rack that is one NVLink domain, only if ``NCCL_ALGO`` names the algorithm: published rows of racks fit rings and trees.
+    """
+    named = {"NVLS", "NVLSTree"} & set(nccl.names("NCCL_ALGO"))
+    return bool(
+        job.library == "NCCL"
+        and nccl["NCCL_NVLS_ENABLE"]
+        and generation(job).switch_efficiency
+        and switch_graph(job).channels > 1
+        and (job.machines_per_server == 1 or named)
+    )
+
+
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
     """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`). Small sizes use fewer.
 
-    ``channels`` is the number of channels of the communicator, and ``algorithm`` and ``protocol`` are NCCL's names. The rule is NCCL's for
-    rings and trees. It is applied to NVLS and NVLSTree too, although NCCL does not reduce their channels there.
+    ``channels`` is the number of channels of the communicator, and ``algorithm`` and ``protocol`` are NCCL's names.
     """
+    if algorithm in SWITCHED:
+        return switched_channels(job, nccl)
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
-    if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
+    if (algorithm, protocol) == ("Ring", "Simple") and _slow_ring(job):
         threads = min(threads, SLOW_RING_THREADS)
     if algorithm == "Ring" and protocol == "LL":
         threshold *= job.ranks
     return max(1, min(channels, size_bytes // (threads * threshold)))
 
 
+def switched_channels(job: Job, nccl: Parameters) -> int:
+    """Return the number of channels of NVLS and NVLSTree (``transport/nvls.cc``, `ncclNvlsTuning`). ``nccl`` has NCCL's parameters."""
+    if generation(job) is not BLACKWELL:
+        count = 16
+    elif len(job.servers) == 1:
+        count = 24
+    else:
+        count = 24 if len(job.servers) > 2 and _nic_gbytes(job) >= 48 else 32
+    return max(nccl["NCCL_MIN_CTAS"], min(nccl["NCCL_MAX_CTAS"], count))
+
+
+def _nic_gbytes(job: Job) -> float:
+    return job.servers[0].nics[0].rate_mbps / 8000
+
+
+def _slow_ring(job: Job) -> bool:
+    graph = ring_graph(job)
+    return graph.channels * graph.inside <= SLOW_RING_GBYTES
+
+
 def estimate_us(
-    job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
+    job: Job, nccl: Parameters, collective: Collective, algorithm: str, protocol: str, size_bytes: int
 ) -> float:
     """Return NCCL's own estimate of a collective's time in microseconds (`ncclTopoTuneModel`, `ncclTopoGetAlgoTime`).
 
-    The estimate is for the given algorithm and protocol on ``channels`` channels.
+    The estimate is for the given algorithm and protocol. ``nccl`` has NCCL's parameters.
     """
     latency = _latency_us(job, collective, algorithm, protocol)
-    gbytes = bandwidth_gbytes(job, collective, algorithm, protocol, channels)
+    gbytes = bandwidth_gbytes(job, collective, algorithm, protocol)
     power = (size_bytes >> 6).bit_length() - 1
-    if algorithm == "Tree" and 0 <= power < len(TREE_CORRECTION[protocol]):
-        gbytes *= TREE_CORRECTION[protocol][power]
+    corrected = algorithm == "Tree" or (algorithm == "NVLSTree" and generation(job) is BLACKWELL)
+    factors = TREE_CORRECTION[protocol] + ((NVLS_TREE_LAST,) if algorithm == "NVLSTree" else ())
+    if corrected and 0 <= power < len(factors):
+        gbytes *= factors[power]
     plateau = algorithm == "Ring" and protocol == "Simple" and len(job.servers) > 1 and collective == "all-reduce"
-    if plateau and size_bytes // (channels * job.ranks) >= 64:
+    if plateau and size_bytes // (channel_count(job, nccl) * job.ranks) >= 64:
         latency *= 1.4
     return latency + size_bytes / (1000 * gbytes)
 
@@ -304,11 +337,11 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
         return base + inside + 2 * (servers.bit_length() - 1) * across
     if algorithm == "Tree":
         return base + 2 * ((gpus - 1) * inside + (servers.bit_length() - 1) * across)
-    if collective == "broadcast" and servers > 1 and job.nics_per_server == 1:
-        return base + NETWORK_HOP_US["Ring"][place]  # all channels go the same way (sameChannels): one hop is counted
+    if collective == "broadcast" and (servers == 1 or job.nics_per_server == 1):
+        hop = inside if servers == 1 else NETWORK_HOP_US["Ring"][place]
+        return base + hop  # all channels go the same way (sameChannels): one hop is counted
     if collective == "broadcast":
-        hop = inside if servers == 1 else NETWORK_HOP_US["Tree" if protocol == "Simple" else "Ring"][place]
-        return base + job.ranks * hop
+        return base + job.ranks * NETWORK_HOP_US["Tree" if protocol == "Simple" else "Ring"][place]
     turns = 2 if collective == "all-reduce" else 1
     crossing = turns * (servers - 1)
     if servers > 1:
@@ -317,52 +350,55 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
     return base + (turns * (job.ranks - 1) - crossing) * inside + crossing * across
 
 
-def _ring_gbytes(job: Job) -> float:
-    """Return the bandwidth of a ring in 10^9 byte/s.
-
-    The links between GPUs limit it, and with several servers also the NICs of a server.
-    """
-    server = job.servers[0]
-    bus = nvlink_gbytes(server)
-    return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
-
-
-def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
+def bandwidth_gbytes(
+    job: Job, collective: Collective, algorithm: str, protocol: str, channels: float | None = None
+) -> float:
     """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before NCCL's correction for trees.
 
-    The bandwidth depends on the algorithm, the protocol and the number of ``channels``.
+    ``channels`` replaces the number of channels of the search, which limits the bandwidth. The communicator has two channels for each.
     """
-    server = job.servers[0]
     several = min(len(job.servers), 3) - 1
-    bus = _ring_gbytes(job)
+    constants, ranks = generation(job), max(job.ranks, 2)
+    if algorithm in SWITCHED:
+        return switched_gbytes(job, collective, algorithm, network=True)
+    graph = ring_graph(job) if algorithm == "Ring" else tree_graph(job)
+    channels = graph.channels if channels is None else channels
+    bus = graph.channels * (graph.inside if several < 2 else graph.across)  # noqa: PLR2004 - two servers
     if algorithm == "PAT":
-        return PAT_GBYTES * bus * (2 if len(job.servers) == 2 else 1)
-    if algorithm in {"NVLS", "NVLSTree"}:
-        inside = nvlink_gbytes(server) * SWITCH_EFFICIENCY[server.gpu] * (2 if collective == "all-reduce" else 1)
-        both = min(inside, bus * (2 if several == 1 else 1)) if several else inside
-        return both * max(job.ranks, 2) / (max(job.ranks, 2) - 1) / (2 if collective == "all-reduce" else 1)
-    least_ll = (
-        LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
-    )
+        return PAT_GBYTES * bus
+    least_ll = LL_MOST_GBYTES[job.servers[0].cpu][several - 1] if several else constants.ll
     if algorithm == "Ring":
         if protocol == "LL":
             bus = min(least_ll, bus * 0.5)
         elif protocol == "LL128":
-            bus = min(bus * 0.92, channels * LL128_MOST_GBYTES.get(server.gpu, LL128_HOPPER_GBYTES)[several])
-        ranks = max(job.ranks, 2)
+            bus = min(bus * 0.92, channels * constants.ring_ll128[several])
         turns = {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
         return bus * ranks / turns
-    one_gpu = job.gpus_per_server == 1
-    if one_gpu and len(job.servers) == 2:
-        bus *= 2  # graph/search.cc gives trees up to twice the NICs' rate inside a server; over two servers that counts
-    bus = min(bus * 0.92, channels * TREE_MOST_GBYTES.get(server.gpu, TREE_HOPPER_GBYTES)[several])
+    bus = min(bus * 0.92, channels * constants.tree[several])
     if protocol == "LL":
         bus = min(bus / 3.8, least_ll)
     elif protocol == "LL128":
-        most = TREE_LL128_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
-        bus = min(bus * 120 / 128, channels * most)
-    # graph/search.cc knows only the plain tree for a single GPU; graph/tuning.cc then takes off 15 %.
-    return bus * 0.5 * (0.85 if one_gpu else 1)
+        bus = min(bus * 120 / 128, channels * constants.tree_ll128[several])
+    return bus * 0.5 * (0.85 if plain_trees(job) else 1)
+
+
+def switched_gbytes(job: Job, collective: Collective, algorithm: str, *, network: bool) -> float:
+    """Return the bandwidth in 10^9 byte/s that NCCL assumes for NVLS or NVLSTree. ``network`` is False for NVLink's part only.
+
+    NVLink's part comes from NVIDIA's measurements: the efficiency of the switches, and the most that a channel of NVLSTree reaches.
+    """
+    graph, constants, servers = switch_graph(job), generation(job), len(job.servers)
+    ranks, gpus = max(job.ranks, 2), job.gpus_per_server
+    reduces = collective == "all-reduce"
+    bus = graph.inside * constants.switch_efficiency * (graph.channels - 1) / graph.channels
+    bus *= 2 if reduces else (gpus - 1) / gpus
+    if algorithm == "NVLSTree":
+        bus = min(bus, constants.nvls_tree[min(servers, 3) - 1])
+        if network:
+            bus = min(bus, graph.across * (2 if servers == 2 else 1))  # noqa: PLR2004 - two servers
+    elif network:
+        bus = min(bus, graph.across)
+    return graph.channels * bus * (ranks / (2 * (ranks - 1)) if reduces else 1)
 
 
 def choice_of(
