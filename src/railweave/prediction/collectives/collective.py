@@ -36,7 +36,7 @@ from railweave.prediction.collectives.program import (
     sliced,
 )
 from railweave.prediction.collectives.tree import TREES, pat, tree
-from railweave.prediction.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose, launch_of_others_us
+from railweave.prediction.collectives.tuning import SWITCHED, Choice, choose, launch_of_others_us, switched_gbytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -534,7 +534,7 @@ def program(
         after=pieces.after,
         after_delay_ps=pieces.after_delay_ps,
         tail_ps=draft.tail_ps,
-        floor_ps=choice.launch_ps + links_need_ps(job, nccl, collective, size_bytes, choice),
+        floor_ps=_floor_ps(job, nccl, collective, size_bytes, choice),
         size_bytes=size_bytes,
         bus_factor=bus_factor(collective, job.ranks),
         algorithm=choice.algorithm,
@@ -578,9 +578,19 @@ def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | 
         connections.astype(np.uint32),
         carried.astype(np.uint64),
         choice,
-        choice.launch_ps + links_need_ps(job, nccl, collective, size_bytes, choice),
+        _floor_ps(job, nccl, collective, size_bytes, choice),
         bus_factor(collective, job.ranks),
     )
+
+
+def _floor_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+    """Return the shortest possible time in ps: the launch, and the time that links between GPUs need for the data.
+
+    With NVLS and NVLSTree, the first chunk's latency comes before the data and the last chunk's after it.
+    """
+    hops = 2 * (len(job.servers).bit_length() - 1) if choice.algorithm == "NVLSTree" else 0
+    latency = choice.gpu_hop_ps + hops * choice.network_hop_ps if choice.algorithm in SWITCHED else 0
+    return choice.launch_ps + latency + links_need_ps(job, nccl, collective, size_bytes, choice)
 
 
 def _draft(
@@ -628,10 +638,8 @@ def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes
         moved = size_bytes * apart / ranks
     elif collective == "send-recv":
         moved = size_bytes if gpus > 1 else 0
-    elif choice.algorithm in {"NVLS", "NVLSTree"}:
-        # Switches pull what they add up and copy what they hand out: each GPU sends the whole once, and its own part of what was added.
-        own_share = 1 / gpus if collective == "all-reduce" else 0.0
-        moved = size_bytes * (1 + own_share) / SWITCH_EFFICIENCY[job.servers[0].gpu]
+    elif choice.algorithm in SWITCHED:
+        return round(size_bytes * 1000 / switched_gbytes(job, collective, choice.algorithm, network=False))
     elif choice.algorithm == "Tree":
         moved = 2 * size_bytes * (gpus - 1) / gpus
     else:

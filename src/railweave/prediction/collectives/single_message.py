@@ -19,7 +19,14 @@ from railweave.prediction.collectives.channels import Collective, Pace, channel_
 from railweave.prediction.collectives.collective import RINGS, loads
 from railweave.prediction.collectives.program import Program, cut
 from railweave.prediction.collectives.queue_pairs import parts_of
-from railweave.prediction.collectives.tree import TREES, latency_us, steps_inside
+from railweave.prediction.collectives.tree import (
+    TREES,
+    chunk_bytes,
+    inside_ps,
+    latency_us,
+    step_ps,
+    streams,
+)
 from railweave.prediction.collectives.tuning import Choice, choose
 
 if TYPE_CHECKING:
@@ -45,8 +52,9 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
         connections = choice.channels * len(job.servers)
         each = ring_loops(job, size_bytes, choice, how.chunk) * ring_steps(job, collective) * how.slices
     else:
-        connections = choice.channels * 2 * (len(job.servers) - 1)
-        each = -(-size_bytes // (choice.channels * how.chunk))
+        trees = len(streams(job, choice)[0])
+        connections = trees * 2 * (len(job.servers) - 1)
+        each = -(-size_bytes // (trees * chunk_bytes(job, choice, how.chunk, -(-size_bytes // trees))))
     over = parts_of(
         nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"]), ports=job.ports
     )
@@ -121,8 +129,9 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
     """
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
-    level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
-    return 2 * levels * level + 2 * pace.hops(steps_inside(job, choice), chunk)
+    chunks = np.array([chunk])
+    level = int(step_ps(choice, pace, chunks)[0]) + wire_ps(job, chunk)
+    return 2 * levels * level + 2 * int(inside_ps(job, choice, pace, chunks)[0])
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.prediction.collectives.channels import Collective, Pace, channel_nics, nic_of_channel
+from railweave.prediction.collectives.channels import Collective, Pace, nic_of_channel
 from railweave.prediction.collectives.program import Draft, cut, on_the_wire, over_channels, refuse_beyond
+from railweave.prediction.collectives.search import BLACKWELL, generation, ring_graph, switch_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,13 +119,40 @@ RANK_US = 2.8
 TREES = ("Tree", "NVLSTree")
 
 
-def steps_inside(job: Job, choice: Choice) -> int:
-    """Return the number of steps in which data crosses the GPUs of a server.
+def streams(job: Job, choice: Choice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the channel, the NIC and the tree (0 or 1) of each stream of a tree.
 
-    A chain of GPUs has one step from each GPU to the next. NVLSTree has only one step, in which the NVSwitches reduce and distribute the
-    data. ``choice`` has the algorithm, protocol and channels.
+    A stream is a channel. In NVLSTree it is a channel of a head: NVSwitches split the data of a channel among the heads, the GPUs with a
+    NIC, and channels take turns in the trees (`connectNvls`). ``choice`` has the algorithm and the number of channels.
     """
-    return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
+    channel = np.arange(choice.channels)
+    if choice.algorithm == "Tree":
+        return channel, nic_of_channel(job, choice.channels), channel // ring_graph(job).channels % 2
+    heads = switch_graph(job).channels
+    channel = np.repeat(channel, heads)
+    return channel, np.tile(np.arange(heads), choice.channels), channel % 2
+
+
+def inside_ps(job: Job, choice: Choice, pace: Pace, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the time in ps that chunks of ``sizes`` bytes take between the first GPU of a server and its other GPUs.
+
+    - Tree: a chain has a hop from each GPU to the next.
+    - NVLSTree: NVSwitches reduce or hand out the chunks of all heads together. NCCL's latency of a hop is that of both directions.
+
+    ``choice`` has the algorithm, protocol and channels, and ``pace`` the durations of steps.
+    """
+    if choice.algorithm == "Tree":
+        return pace.hops(job.gpus_per_server - 1, sizes)
+    together = sizes * switch_graph(job).channels
+    return pace.hops(1, together) - choice.gpu_hop_ps // 2
+
+
+def step_ps(choice: Choice, pace: Pace, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the time in ps from the arrival of chunks of ``sizes`` bytes at a server until it can send them on.
+
+    In NVLSTree the GPU that receives also sends. ``choice`` has the algorithm, and ``pace`` the durations of steps.
+    """
+    return pace.network_hop_ps + (pace.hops(1, sizes) if choice.algorithm == "Tree" else np.zeros_like(sizes))
 
 
 def parents(servers: int) -> tuple[list[int], list[int]]:
@@ -170,10 +198,11 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
     parent or child are sent in one message. ``nccl`` has NCCL's parameters.
     """
     how = cut(nccl, choice.protocol, ring=False)
-    servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
-    channels, edges = choice.channels, servers - 1
+    servers, nics, edges = len(job.servers), job.nics_per_server, len(job.servers) - 1
+    channel, nic, second = streams(job, choice)
+    channels = len(channel)
     share = over_channels(size_bytes, channels)
-    chunk = int(share.max()) if whole else chunk_bytes(choice.protocol, how.chunk, int(share.max()), servers, chain + 1)
+    chunk = int(share.max()) if whole else chunk_bytes(job, choice, how.chunk, int(share.max()))
     count = max(1, -(-int(share.max()) // chunk))
     data = np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk)  # channel, chunk
     sizes = on_the_wire(data, choice.protocol)
@@ -182,11 +211,9 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
     full = np.ascontiguousarray(np.broadcast_to(sizes[:, None, :], shape))
     number = np.arange(full.size).reshape(shape)
 
-    nic = nic_of_channel(job, channels)
-    second = np.arange(channels) // channel_nics(job) % 2
     connections = np.zeros((channels, 2 * edges, 3), np.int64)
-    connections[..., 2] = np.arange(channels)[:, None]
-    delay = np.full(shape, pace.network_hop_ps, np.int64) + pace.hops(1, full)
+    connections[..., 2] = channel[:, None]
+    delay = step_ps(choice, pace, full)
     waiting: list[NDArray[np.int64]] = []
     awaited: list[NDArray[np.int64]] = []
     for which, parent in enumerate(parents(servers)):
@@ -200,8 +227,8 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
         waiting.append(number[mine][:, pairs[:, 0], :].ravel())
         awaited.append(number[mine][:, pairs[:, 1], :].ravel())
         leaves = np.flatnonzero(~np.isin(children, above))
-        delay[np.ix_(mine, leaves)] = pace.launch_ps + pace.hops(chain, full[np.ix_(mine, leaves)])
-    largest = int(sizes.max())
+        delay[np.ix_(mine, leaves)] = pace.launch_ps + inside_ps(job, choice, pace, full[np.ix_(mine, leaves)])
+    largest = sizes.max(keepdims=True)
     return Draft(
         connections=connections.reshape(-1, 3),
         connection=np.repeat(np.arange(channels * 2 * edges), count),
@@ -210,8 +237,8 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
         waiting=np.concatenate(waiting),
         awaited=np.concatenate(awaited),
         window=how.window,
-        consume_ps=pace.hops(1, largest),
-        tail_ps=pace.hops(chain, largest) + pace.network_hop_ps,
+        consume_ps=int(step_ps(choice, pace, largest).item()) - pace.network_hop_ps,
+        tail_ps=int(inside_ps(job, choice, pace, largest).item()) + pace.network_hop_ps,
     )
 
 
@@ -233,19 +260,25 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
+def chunk_bytes(job: Job, choice: Choice, chunk: int, share: int) -> int:
     """Return the chunk size in bytes of a tree (``enqueue.cc``). Small transfers have smaller chunks, so that all tree levels work at once.
 
-    ``protocol`` is NCCL's protocol, ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel. ``gpus`` is the
-    number of GPUs of each server.
+    ``choice`` has the algorithm and protocol, ``chunk`` is the largest size, and ``share`` is the number of bytes of one stream.
     """
-    if protocol == "LL":
+    servers, gpus, protocol = len(job.servers), job.gpus_per_server, choice.protocol
+    if choice.algorithm == "NVLSTree":
+        chunk = min(chunk, _most_switched_bytes(job))
+        for times, least in ((32, 262_144), (16, 131_072), (4, 65_536), (1, 32_768)):
+            if share < times * chunk and chunk > least:
+                chunk = least
         return chunk
-    if protocol == "Simple":
+    if protocol == "Simple":  # NCCL has whole steps from 2.20 on
         depth = gpus - 1 + servers.bit_length() - 1
-        for times, least in ((8, 131_072), (4, 65_536), (1, 32_768)):
+        for times, least in ((8, 131_072), (4, 65_536), (1, 32_768)) if job.library == "RCCL" else ():
             while share // chunk < depth * times and chunk > least:
                 chunk //= 2
+        return chunk
+    if protocol == "LL":
         return chunk
     levels = servers.bit_length() + 0.1 * gpus
     while share // chunk < levels * 64 / gpus and chunk > 131_072:
@@ -253,3 +286,15 @@ def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) 
     while share // chunk < levels * 16 / gpus and chunk > 32_768:
         chunk //= 2
     return chunk
+
+
+def _most_switched_bytes(job: Job) -> int:
+    """Return the largest chunk in bytes of NVLSTree (``transport/nvls.cc``, `ncclNvlsTuning`)."""
+    servers, gpus, nic = len(job.servers), job.gpus_per_server, job.servers[0].nics[0].rate_mbps / 8000
+    if generation(job) is not BLACKWELL or nic < 48:  # noqa: PLR2004 - 400G
+        return 65_536 if servers >= 4 else 131_072  # noqa: PLR2004
+    if servers == 2:  # noqa: PLR2004
+        return 262_144 if gpus <= 4 else 65_536 if gpus >= 16 or nic < 96 else 131_072  # noqa: PLR2004
+    if nic >= 96:  # noqa: PLR2004 - 800G
+        return 262_144 if gpus <= 8 else 131_072 if gpus < 32 else 65_536  # noqa: PLR2004
+    return 65_536

@@ -32,6 +32,7 @@ from railweave.prediction.collectives.nccl import PROTOCOLS, Parameters, paramet
 from railweave.prediction.collectives.program import cut
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.single_message import ring_loops, ring_ps, ring_steps, wire_ps
+from railweave.prediction.collectives.search import ring_graph
 from railweave.prediction.collectives.tree import chunk_bytes, most_edges
 from railweave.prediction.collectives.tuning import Choice, bandwidth_gbytes, choice_of
 
@@ -62,8 +63,8 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
         chain = ring_ps(job, nccl, collective, size_bytes, choice)
     else:
         servers = len(job.servers)
-        chunk = chunk_bytes(choice.protocol, how.chunk, share, servers, job.gpus_per_server)
-        edges = most_edges(servers, 2 if choice.channels > job.nics_per_server else 1)
+        chunk = chunk_bytes(job, choice, how.chunk, share)
+        edges = most_edges(servers, 2 if choice.channels > ring_graph(job).channels else 1)
         each = edges * -(-share // chunk)
         moved = share * edges
         way = _tree_way_ps(job, nccl, choice, pace, min(chunk, share))
@@ -175,7 +176,7 @@ def _rows(job: Job, nccl: Parameters, collective: Collective, counts: Sequence[i
 
 
 def _least_ps(job: Job, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    gbytes = bandwidth_gbytes(job, collective, choice.algorithm, choice.protocol, choice.channels)
+    gbytes = bandwidth_gbytes(job, collective, choice.algorithm, choice.protocol, choice.channels / 2)
     return choice.launch_ps + round(size_bytes * 1000 / gbytes)
 
 
