@@ -51,7 +51,7 @@ def test_the_estimate_is_nccls(case: tuple[int, Collective, str, str]) -> None:
     servers, collective, algorithm, protocol = case
     mine = job(servers)
     for size, us in COSTS[case].items():
-        found = estimate_us(mine, collective, algorithm, protocol, size, channel_count(mine, NCCL))
+        found = estimate_us(mine, NCCL, collective, algorithm, protocol, size)
         assert found == pytest.approx(us, abs=0.06, rel=1e-4), size
 
 

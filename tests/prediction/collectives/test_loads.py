@@ -31,10 +31,10 @@ def test_the_same_bytes_as_the_messages(collective: Collective, algorithm: str) 
 
 
 def test_a_very_large_job() -> None:
-    """32,768 GPUs: NCCL takes a tree; every byte crosses each edge both ways."""
+    """32,768 GPUs: NCCL takes a tree of switches; every byte crosses each edge both ways."""
     job = Job.of_servers(4096)
     found = loads(job, "all-reduce", 8 * GIB)
-    assert found.choice.algorithm == "Tree"
+    assert found.choice.algorithm == "NVLSTree"
     assert found.bytes.sum() == 2 * 4095 * 8 * GIB
     ring = loads(job, "all-reduce", 8 * GIB, parameters({"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}))
     assert ring.bytes.sum() == pytest.approx(4096 * 2 * 32767 / 32768 * 8 * GIB)

@@ -25,7 +25,7 @@ def test_defaults_and_values() -> None:
     )
     assert nccl["NCCL_BUFFSIZE"] == 8 * MIB
     assert nccl["NCCL_P2P_NET_CHUNKSIZE"] == 128 * KIB
-    assert nccl.names("NCCL_ALGO") == ("Ring", "PAT")
+    assert nccl.names("NCCL_ALGO") == ("Ring", "NVLS", "NVLSTree", "PAT")
     assert nccl.names("NCCL_PROTO") == ("LL", "Simple")
     assert parameters()["NCCL_PXN_DISABLE"] == 0
     assert parameters(library="RCCL")["NCCL_PXN_DISABLE"] == 1
@@ -47,7 +47,7 @@ def test_every_default_can_be_said_and_has_a_source() -> None:
         ("NCCL_BUFFSIZE=big", "a whole number from 65536 to 1073741824"),
         ("NCCL_CROSS_NIC=3", "from 0 to 2"),
         ("NCCL_NCHANNELS_PER_NET_PEER=0", "or -1 to let the library decide"),
-        ("NCCL_ALGO=CollNet", "one or more of Tree, Ring, PAT, NVLS, NVLSTree"),
+        ("NCCL_ALGO=CollNet", "one or more of Tree, Ring, NVLS, NVLSTree, PAT"),
         ("NCCL_PROTO=^LL,LL128,Simple", "one or more of LL, LL128, Simple"),
         ("NCCL_CHUNK_STEPS=3", "are not multiples of each other"),
     ],
@@ -93,15 +93,16 @@ def test_channels(words: dict[str, str], channels: int) -> None:
 
 
 def test_nccl_estimates_by_hand() -> None:
-    """Ring, Simple, 32 ranks on 4 servers: 8.4 + 56 x max(3.4, 3 x 1) + 6 x 14 us, x 1.4, and 2 x 31/32 S at 400 GB/s."""
-    job = Job.of_servers(4)
-    found = estimate_us(job, "all-reduce", "Ring", "Simple", GIB, 16)
-    assert found == pytest.approx((8.4 + 56 * 3.4 + 6 * 14) * 1.4 + GIB * 62 / 32 / 400e3, rel=1e-9)
+    """Ring, Simple, 32 ranks on 4 servers: 8.4 + 56 x max(3.4, 3 x 1) + 6 x 14 us, x 1.4, and 2 x 31/32 S at 8 x 48 GB/s."""
+    job, nccl = Job.of_servers(4), parameters()
+    found = estimate_us(job, nccl, "all-reduce", "Ring", "Simple", GIB)
+    assert found == pytest.approx((8.4 + 56 * 3.4 + 6 * 14) * 1.4 + GIB * 62 / 32 / 384e3, rel=1e-9)
     # Tree, LL, 8 bytes: 6.8 + 2 x (7 x 0.6 + 2 x 5) us
-    assert estimate_us(job, "all-reduce", "Tree", "LL", 8, 16) == pytest.approx(6.8 + 2 * (7 * 0.6 + 2 * 5), rel=1e-4)
+    assert estimate_us(job, nccl, "all-reduce", "Tree", "LL", 8) == pytest.approx(6.8 + 2 * (7 * 0.6 + 2 * 5), rel=1e-4)
     # All-gather, LL, AMD: 28 hops inside at 2 us, what a network post costs, and 3 across
     amd = Job.of_servers(4, gpu="MI300X", cpu="AMD", library="RCCL")
-    assert estimate_us(amd, "all-gather", "Ring", "LL", 64, 16) == pytest.approx(12 + 28 * 2.0 + 3 * 2.7, rel=1e-3)
+    estimated = estimate_us(amd, parameters(library="RCCL"), "all-gather", "Ring", "LL", 64)
+    assert estimated == pytest.approx(12 + 28 * 2.0 + 3 * 2.7, rel=1e-3)
 
 
 def test_small_sizes_take_trees_and_few_channels() -> None:

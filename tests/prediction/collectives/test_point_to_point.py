@@ -97,7 +97,7 @@ def test_pxn_keeps_to_the_rail_and_shares_connections() -> None:
 )
 def test_chunks_by_size_of_the_transfer(pair: int, chunk: int) -> None:
     job = Job.of_servers(2, 2)
-    found = program(job, "all-to-all", 4 * pair)
+    found = program(job, "all-to-all", 4 * pair, parameters({"NCCL_MAX_NCHANNELS": "4"}))
     assert set(found.bytes.tolist()) == {chunk}
     assert found.messages == 4 * 2 * pair // chunk
 

@@ -29,7 +29,7 @@ def step_of(job: Job, nccl: Parameters, size: int, choice: Choice) -> tuple[str,
     """What the library decides by size."""
     how, share = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring"), -(-size // choice.channels)
     several = choice.algorithm == "Tree" and len(job.servers) > 1
-    chunk = chunk_bytes(choice.protocol, how.chunk, share, len(job.servers), job.gpus_per_server) if several else 0
+    chunk = chunk_bytes(job, choice, how.chunk, share) if several else 0
     return choice.algorithm, choice.protocol, choice.channels, chunk
 
 
@@ -40,6 +40,8 @@ def test_time_rises_with_size(
     library: Library, gpu: str, cpu: Literal["Intel", "AMD"], servers: int, collective: Collective
 ) -> None:
     job, nccl = Job.of_servers(servers, gpu=gpu, cpu=cpu, library=library), parameters(library=library)
+    if servers > 1:
+        nccl = nccl.with_number("NCCL_NVLS_ENABLE", 0)  # no formula for trees of switches
     before, step = 0, ("", "", 0, 0)
     for size in SIZES:
         choice = choose(job, nccl, collective, size, channel_count(job, nccl))

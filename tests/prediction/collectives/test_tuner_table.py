@@ -35,7 +35,7 @@ def test_rows_cover_every_size_with_whole_multiples_of_the_paths(paths: int) -> 
 
 
 def test_a_job_with_fewer_channels_than_paths_is_left_to_nccl() -> None:
-    assert tuner_rows(lambda servers: Job.of_servers(servers, gpus=1), 4, parameters(SPLIT), 4) == []
+    assert tuner_rows(lambda servers: Job.of_servers(servers, gpus=1), 4, parameters(SPLIT), 8) == []
 
 
 def test_large_tables_fit_into_the_plugin() -> None:
