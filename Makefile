@@ -126,8 +126,8 @@ soak: $(CMAKE)
 	CMAKE=$(CMAKE) JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
 
 # Checkouts of NVIDIA/nccl, built without a GPU.
-test-nccl: plugin
-	plugin/tests/nccl/run.sh $(PLUGIN) $(NCCL_SOURCE)
+test-nccl: plugin $(STAMP)
+	PYTHON=$(abspath $(BIN)/python) plugin/tests/nccl/run.sh $(PLUGIN) $(NCCL_SOURCE)
 
 test-rxe: plugin
 	plugin/tests/rxe/run.sh $(PLUGIN)

@@ -34,4 +34,5 @@ g++ -shared -o "$out/libnccl.so.2" "$out"/o/*.o "$out"/{cuda,kernel,missing}.o -
 gcc -w -shared -fPIC "$here/nvml.c" -o "$out/libnvidia-ml.so.1"
 g++ -std=c++17 -O1 -Wall -I"$out/inc" -I"$cuda/cuda_runtime/include" -I"$cuda/cuda_nvcc/include" -I"$cuda/cuda_cccl/include" "$here/ranks.cc" \
   -o "$out/ranks" -L"$out" -l:libnccl.so.2 -Wl,-rpath,"$out"
+g++ $flags "$here/tuning.cc" -o "$out/tuning" -L"$out" -l:libnccl.so.2 -Wl,-rpath,"$out"
 echo "NCCL $major.$minor.$patch without a GPU: $out"

@@ -2,7 +2,8 @@
 # NCCL's own core on 2 to 4 ranks over the plugin and fake verbs: loader, set-up, send and receive, all-to-all and ring all-reduce through NCCL's
 # proxy with every byte checked, a path that dies and returns meanwhile, the end, and a rank that is killed.
 #   run.sh BUILD NCCL_SOURCE...      checkouts of NVIDIA/nccl; each is built once, in BUILD/nccl-VERSION
-# CUDA_WHEELS: the headers (build.sh); where unset, pip fetches them into BUILD/cuda.
+# Before, the search and the cost model of NCCL 2.30 on 180 jobs against railweave's (choices.py).
+# CUDA_WHEELS: the headers (build.sh); where unset, pip fetches them into BUILD/cuda. PYTHON: with railweave installed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
@@ -55,6 +56,10 @@ for source in "$@"; do
   case $version in 2.28.* | 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
   nccl=$build/nccl-$version
   "$here/build.sh" "$source" "$wheels" "$nccl" > "$build/nccl-$version.log" 2>&1 || { log=$build/nccl-$version.log; fail "NCCL does not build"; }
+  case $version in 2.28.*) ;; *)  # whose constants railweave has
+    "${PYTHON:-python3}" "$here/choices.py" "$nccl/tuning" "$version" > "$nccl/choices.log" || { log=$nccl/choices.log; fail "railweave chooses otherwise"; }
+    tail -n 1 "$nccl/choices.log" ;;
+  esac
   ranks two 2 3
   done_well "2 ranks send, receive and add up, every byte right"
   for line in 'Loaded net plugin railweave' 'via NET/railweave/0' 'Connected all rings'; do
