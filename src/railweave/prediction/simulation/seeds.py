@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.collectives.program import sizes
+from railweave.prediction.simulation.falls import with_fall
 from railweave.prediction.simulation.question import answer, questions
 from railweave.prediction.simulation.varied import variants
 from railweave.progress import silent
@@ -37,13 +38,21 @@ def predictions_of(
     seeds. Raises the errors of ``question.questions`` and ``answer``.
     """
     if seeds == 1:
+        best: JobPrediction | None = None
         for asked in questions(network, given):
-            yield answer(network, asked, watch=watch, progress=progress, announce=announce)
+            found = answer(network, asked, watch=watch, progress=progress, announce=announce)
+            found = with_fall(network, asked, found, best)
+            best = max((found, best), key=_bus_bandwidth) if best else found
+            yield found
         return
     wanted = [None] if given.get("size") is None else sizes(str(given["size"]))
     for size in wanted:
         sized = given if size is None else {**given, "size": str(size)}
         yield over_seeds(network, sized, seeds, watch=watch, progress=say)
+
+
+def _bus_bandwidth(found: JobPrediction) -> float:
+    return found.steps[0].prediction.bus_bandwidth_gbytes
 
 
 def over_seeds(
