@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def test_a_large_ring_gets_the_line_less_headers() -> None:
-    found = predict(LAB, "all-reduce", 256 * MIB, qps=4, nccl={"NCCL_PROTO": "Simple"})
+    found = predict(LAB, "all-reduce", 256 * MIB, qps=4, nccl={"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"})
     assert found.complete
     # 400 Gb/s less 102 + 4 bytes of headers a packet of 4096; the ring's first and last steps do not fill the line
     line = 50 * 4096 / (4096 + 102)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.engines.traffic import Traffic
 
 MB = 1 << 20
+SAME = {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring", "NCCL_MIN_NCHANNELS": "16", "NCCL_MAX_NCHANNELS": "16"}
+"""The same messages, whatever the rate of the NICs."""
 
 
 @cache
@@ -64,7 +66,7 @@ def bed(count: int, dead: int = 0, how: str = "absent") -> SimulatedNetwork:
 
 def traffic(one: SimulatedNetwork, size: int, qps: int, *, split_data: bool) -> tuple[Traffic, NDArray[np.int64]]:
     """An all-reduce's traffic, and the bytes that each host of the engine, which is a port, sends."""
-    planned = program(one.job, "all-reduce", size, parameters({"NCCL_ALGO": "Ring"}, "NCCL"), credit=True)
+    planned = program(one.job, "all-reduce", size, parameters(SAME), credit=True)
     ports = one.job.ports
     parts = split(planned, qps, split_data=split_data, ports=ports)
     way = usable(one.fabric, Timeline())
@@ -126,7 +128,7 @@ def test_queue_pairs_move_to_living_ports_as_paths_shows_it(gone: str, tmp_path:
 @pytest.mark.parametrize(("count", "dead"), [(2, 1), (4, 1), (4, 2), (4, 3)])
 def test_a_dead_plane_costs_exactly_its_share(count: int, dead: int, how: str) -> None:
     """Of N planes with K dead NICs and links take N / (N - K) times as long for the same bytes; the flow engine says so too."""
-    nccl = {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring"}
+    nccl = SAME
     # a multiple of all numbers of ports, so that no part is rounded up
     size = 3 * 64 * MB
     whole = predict(planes(count), "all-reduce", size, qps=1, bed=bed(count), nccl=nccl, engine="flow")
@@ -166,7 +168,7 @@ def test_a_plane_that_dies_leaves_its_share_to_the_other(
     assert UNDER_WAY_NOTE not in dead.prediction.notes
     assert dead.prediction.ideal is not None
     assert back.prediction.ideal is not None
-    assert dead.prediction.ideal.nics_ps == pytest.approx(2 * back.prediction.ideal.nics_ps, rel=2e-3)
+    assert dead.prediction.ideal.nics_ps == pytest.approx(2 * back.prediction.ideal.nics_ps, rel=4e-3)
     assert back.prediction.time_ps == pytest.approx(alone.time_ps, rel=1e-3)
     assert under_way.prediction.time_ps < 10**9  # it waits neither for the leaf nor for a retransmission
 
@@ -217,7 +219,7 @@ def test_a_collective_without_a_living_plane_waits_for_the_first_that_comes_back
     assert found.prediction.ideal is not None
     assert alone.steps[0].prediction.ideal is not None
     assert found.prediction.ideal.nics_ps * ports == pytest.approx(
-        2 * alone.steps[0].prediction.ideal.nics_ps, rel=2e-3
+        2 * alone.steps[0].prediction.ideal.nics_ps, rel=4e-3
     )
     assert RETRY_PS < found.prediction.time_ps < RETRY_PS + 5 * 10**9
 

@@ -71,11 +71,11 @@ def test_the_arithmetic_of_the_finding_is_beyond_predictions_and_on_their_side(
 ) -> None:
     bed = bed_of(example(name))
     whole, split = (
-        predict(example(name), "all-to-all", 32 * MIB, qps=qps, nccl={SPLIT: choice}, bed=bed).time_ps
+        predict(example(name), "all-to-all", 32 * MIB, qps=qps, nccl={SPLIT: choice}, bed=bed, engine="flow").time_ps
         for choice in ("0", "1")
-    )
+    )  # by flows: the finding counts posts, not congestion
     cost = split_cost(gbps, ports, qps)
-    assert split / whole - 1 <= cost + COSTLY / 2
+    assert split / whole - 1 <= cost + COSTLY
     assert (cost > COSTLY) == (split > (1 + COSTLY) * whole)
 
 
@@ -83,15 +83,15 @@ def test_the_arithmetic_of_the_finding_is_beyond_predictions_and_on_their_side(
     ("name", "asked", "costs"),
     [
         ("two-planes", {"collective": "all-reduce", "size": "64M"}, True),
-        ("h100-rlb", {"collective": "all-to-all", "size": "32M"}, True),
-        ("h100-rlb", {"collective": "all-reduce", "size": "64M"}, False),
+        ("h100-rlb", {"collective": "all-to-all", "size": "16M"}, True),
+        ("h100-rlb", {"collective": "all-reduce", "size": "64M"}, True),  # NVLSTree has messages of 64 KiB
+        ("h100-rlb", {"collective": "all-reduce", "size": "1G"}, False),
         ("h100-rlb", {"collective": "all-to-all", "size": "4M", "qps": 1}, False),
         ("h100-rlb", {"collective": "all-to-all", "size": "4M", "nccl": [f"{SPLIT}=0"]}, False),
         ("dci-50km", {"collective": "all-to-all", "size": "16M"}, False),
-        # more than posting costs here: four parts of every message at once meet in queues
         (
             "evpn-gpu-isolation",
-            {"collective": "all-gather", "size": "128M", "tenant": "tenant-3", "qps": 4, "nccl": [f"{SPLIT}=1"]},
+            {"collective": "all-gather", "size": "128M", "tenant": "tenant-3", "qps": 16, "nccl": [f"{SPLIT}=1"]},
             True,
         ),
     ],

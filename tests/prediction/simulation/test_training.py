@@ -49,7 +49,7 @@ def test_one_link_binds(tmp_path: Path) -> None:
     (sent,) = (one for one in job.graph.communications if one.kind == "DP")
     payload = 4096 / (4096 + 62 + 20)  # of a packet: RoCEv2 headers, preamble and gap
     wanted = sent.size_bytes * 8e12 / 400e9 / payload
-    assert found["DP"].alone_ps == pytest.approx(wanted, rel=0.02)
+    assert found["DP"].alone_ps == pytest.approx(wanted, rel=0.025)
     assert found["DP"].bound.startswith("link H100-0")
 
 
