@@ -1,9 +1,11 @@
 //! How a next-hop group shares its packets: static hash, spraying, dynamic load balancing.
 //!
 //! Dynamic load balancing (DLB) follows what Broadcom-based switches document: ports are graded in bands of quality from
-//! what they sent lately and what waits, sampled at a fixed rate; a flowlet keeps its port until it has been idle for a
-//! while, or a clearly better port comes up. How queue length is scaled is not documented; here it is taken against what
-//! the port sends between two samples.
+//! what they sent lately and what waits; a flowlet keeps its port until it has been idle for a while, or a clearly better
+//! port comes up. What was sent is sampled at a fixed rate. What waits is the queue at the moment of choice: the sampled queue
+//! and what was given to the port since, less what the port can have sent. Without the latter, all flowlets that begin between
+//! two samples would take the same port. How queue length is scaled is not documented; here it is taken against what the port
+//! sends between two samples.
 
 use crate::hashing::{mix, one_of};
 use crate::packet::Ps;
@@ -77,12 +79,39 @@ impl Dlb {
     }
 }
 
+/// What a switch knows of a port's load, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    /// Sent between the last two samples.
+    pub sent: u64,
+    /// Queued at the last sample.
+    pub waiting: u64,
+    /// Given to the port since.
+    pub given: u64,
+}
+
+impl Load {
+    /// The band of the port, `since` after the last sample, if it can send `capacity` bytes in a period.
+    pub fn band(&self, dlb: &Dlb, capacity: u64, since: Ps) -> u8 {
+        let left = (u128::from(capacity) * u128::from(since) / u128::from(dlb.period.max(1))) as u64;
+        dlb.band(self.sent, (self.waiting + self.given).saturating_sub(left), capacity)
+    }
+}
+
 /// A flowlet's port, and when it was last used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flowset {
     last: Ps,
     /// Member of the group, from 1; 0: not used yet.
     member: u16,
+}
+
+impl Flowset {
+    /// Whether a packet at `now` may take another member than the packet before: bands are looked at.
+    pub fn is_free(&self, dlb: &Dlb, members: usize, now: Ps) -> bool {
+        let current = usize::from(self.member);
+        current == 0 || current > members || now > self.last + dlb.inactivity || dlb.reassign_chance > 0
+    }
 }
 
 /// The member of the best band; among equals, one by `draw`.

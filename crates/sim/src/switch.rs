@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::balance::{BEST, Dlb, Flowset};
+use crate::balance::{BEST, Dlb, Flowset, Load};
 use crate::buffer::Buffer;
 use crate::config::{Config, Ecn, LANES, LOSSY, SwitchConfig};
 use crate::hashing::mix;
@@ -65,7 +65,9 @@ pub struct Switch {
     apart: bool,
     /// Whether much came in the last window.
     crowded: bool,
+    /// Of ports that may be chosen by their load, as last graded.
     bands: Vec<u8>,
+    loads: Vec<Load>,
     /// Bytes a port can send between two samples.
     capacity: Vec<u64>,
     next_sample: Ps,
@@ -141,6 +143,7 @@ impl Switch {
             apart: config.switch.classes[..LANES].iter().all(|class| !matches!(class.ecn, Ecn::Percent { .. })),
             crowded: false,
             bands: vec![BEST; ports],
+            loads: vec![Load::default(); ports],
             next_sample: if capacity.is_empty() { Ps::MAX } else { 0 },
             next_look: Ps::MAX,
             capacity,

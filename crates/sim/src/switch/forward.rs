@@ -5,7 +5,7 @@ use crate::balance::{Balance, Dlb, Flowset, best, flowlet};
 use crate::config::{Ecn, SwitchConfig, Vxlan};
 use crate::hashing::{flow_hash, mix, one_of};
 use crate::known::Known;
-use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
+use crate::packet::{CE, OUTER_CE, Packet, Ps, TUNNEL};
 use crate::report::Counters;
 use crate::routing::{Fib, NO_GROUP, ONE_PORT};
 
@@ -36,14 +36,38 @@ impl Switch {
         let place = match chosen.balance {
             Balance::Hash => one_of(flow, members.len()),
             Balance::Spray => one_of(own(), members.len()),
-            Balance::Packet => best(members, &self.bands, own()),
+            Balance::Packet => {
+                self.grade(dlb, members, packet.at);
+                best(members, &self.bands, own())
+            }
             Balance::Flowlet => {
                 let size = dlb.flowsets;
                 let sets = self.flowsets.entry(group).or_insert_with(|| vec![Flowset::default(); size].into());
-                flowlet(dlb, &mut sets[flow as usize & (size - 1)], members, &self.bands, packet.at, own())
+                let mut set = sets[flow as usize & (size - 1)];
+                if set.is_free(dlb, members.len(), packet.at) {
+                    self.grade(dlb, members, packet.at);
+                }
+                let place = flowlet(dlb, &mut set, members, &self.bands, packet.at, own());
+                if let Some(sets) = self.flowsets.get_mut(&group) {
+                    sets[flow as usize & (size - 1)] = set;
+                }
+                place
             }
         };
-        Some(usize::from(members[place]))
+        let port = usize::from(members[place]);
+        if matches!(chosen.balance, Balance::Packet | Balance::Flowlet) {
+            self.loads[port].given += u64::from(packet.bytes);
+        }
+        Some(port)
+    }
+
+    /// Grade the members of a group at `now`.
+    fn grade(&mut self, dlb: &Dlb, members: &[u16], now: Ps) {
+        let since = now.saturating_sub(self.next_sample.saturating_sub(dlb.period));
+        for &member in members {
+            let port = usize::from(member);
+            self.bands[port] = self.loads[port].band(dlb, self.capacity[port], since);
+        }
     }
 
     /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.

@@ -1,6 +1,7 @@
 //! What a switch looks at from time to time: the load of its ports, and queues that are paused for too long.
 
 use super::{Switch, SwitchContext};
+use crate::balance::Load;
 use crate::config::{LANES, Watchdog};
 use crate::packet::Ps;
 
@@ -18,7 +19,7 @@ impl Switch {
         }
     }
 
-    /// Grade ports by what they sent and what waits. Nothing else happens at the switch before `until`.
+    /// Note what ports sent and what waits. Nothing else happens at the switch before `until`.
     pub(super) fn sample(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
         let period = context.dlb.period;
         self.settle_all(context, self.next_sample);
@@ -27,7 +28,7 @@ impl Switch {
             let port = &mut self.ports[number];
             let waiting = port.waiting();
             busy |= port.sent > 0 || waiting > 0 || port.control > 0;
-            self.bands[number] = context.dlb.band(port.sent, waiting, self.capacity[number]);
+            self.loads[number] = Load { sent: port.sent, waiting, given: 0 };
             port.sent = 0;
         }
         self.next_sample += period;

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use railweave_sim::balance::{BEST, Balance, Flowset, best, flowlet};
+use railweave_sim::balance::{Balance, Flowset, Load, best, flowlet};
 use railweave_sim::config::{CLASSES, Config, Ecn, Service};
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::hashing::{mix, one_of};
@@ -80,7 +80,7 @@ pub struct Reference<'a> {
     ports: Vec<Port>,
     taken_in: Vec<[u64; 2]>,
     taken_out: Vec<[u64; 2]>,
-    bands: Vec<Vec<u8>>,
+    loads: Vec<Vec<(Load, u64, u64)>>,
     flowsets: HashMap<(usize, u32), Vec<Flowset>>,
     sources: Vec<u32>,
     rates: Vec<Wire>,
@@ -143,7 +143,7 @@ impl<'a> Reference<'a> {
             ports: (0..topology.wires.len()).map(|_| Port { turn: CLASSES - 1, ..Port::default() }).collect(),
             taken_in: vec![[0; 2]; nodes],
             taken_out: vec![[0; 2]; nodes],
-            bands: (0..nodes).map(|node| vec![BEST; topology.ports(node).len()]).collect(),
+            loads: (0..nodes).map(|node| vec![(Load::default(), 1, 0); topology.ports(node).len()]).collect(),
             flowsets: HashMap::new(),
             sources: traffic.pairs.iter().map(|pair| hosts[pair.src as usize]).collect(),
             rates: topology.wires.clone(),
@@ -507,7 +507,7 @@ impl<'a> Reference<'a> {
             let state = &mut self.ports[port];
             let waiting = state.queues.iter().flatten().map(|packet| u64::from(packet.bytes)).sum();
             let capacity = (period << 16) / self.topology.wires[port].ps_per_byte;
-            self.bands[node][place] = dlb.band(state.sent, waiting, capacity);
+            self.loads[node][place] = (Load { sent: state.sent, waiting, given: 0 }, capacity, now);
             state.sent = 0;
         }
         self.heap.push(Reverse((now + period, node as u32, What::Sample, 0, 0)));
@@ -644,17 +644,21 @@ impl<'a> Reference<'a> {
                 let members = self.fib.ports(&chosen);
                 let flow = mix(seed, u64::from(packet.dst) << 16 | u64::from(packet.entropy));
                 let own = mix(flow ^ now, u64::from(packet.qp) << 32 | u64::from(packet.psn));
-                let bands = &self.bands[node];
+                let dlb = &self.profiles[usize::from(self.of[node])].dlb;
+                let grade = |&(load, capacity, at): &(Load, u64, u64)| load.band(dlb, capacity, now - at);
+                let bands: Vec<u8> = self.loads[node].iter().map(grade).collect();
                 let place = match chosen.balance {
                     Balance::Hash => one_of(flow, members.len()),
                     Balance::Spray => one_of(own, members.len()),
-                    Balance::Packet => best(members, bands, own),
+                    Balance::Packet => best(members, &bands, own),
                     Balance::Flowlet => {
-                        let dlb = &self.profiles[usize::from(self.of[node])].dlb;
                         let sets = self.flowsets.entry((node, group)).or_insert(vec![Flowset::default(); dlb.flowsets]);
-                        flowlet(dlb, &mut sets[flow as usize & (dlb.flowsets - 1)], members, bands, now, own)
+                        flowlet(dlb, &mut sets[flow as usize & (dlb.flowsets - 1)], members, &bands, now, own)
                     }
                 };
+                if matches!(chosen.balance, Balance::Packet | Balance::Flowlet) {
+                    self.loads[node][usize::from(members[place])].0.given += u64::from(packet.bytes);
+                }
                 usize::from(members[place])
             };
         if self.ports[to].down {
