@@ -11,6 +11,7 @@ from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job, JobError, Library
 from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.tuning import RCCL_NEXT_GPU_PEER_US
 
 if TYPE_CHECKING:
     from railweave.prediction.collectives.channels import Collective
@@ -40,11 +41,13 @@ def test_rccl_takes_one_protocol_after_the_other() -> None:
     assert program(mi300x(1), "all-reduce", 64 << 10, nccl).protocol == "LL"
 
 
-def test_a_process_launches_its_gpus_one_after_another() -> None:
+@pytest.mark.parametrize("servers", [1, 4])
+def test_collectives_start_alike_with_one_process_and_with_eight(servers: int) -> None:
+    """Published: 52.7 to 54.6 us for 8 bytes on four servers, with 4 and with 32 processes."""
     nccl = parameters(library="RCCL")
-    one, eight = (program(mi300x(1, count), "all-reduce", 8, nccl).tail_ps for count in (1, 8))
-    assert one - eight == pytest.approx(7 * 1.52e6)
-    assert program(mi300x(1, 8), "all-reduce", 8, nccl).tail_ps == program(mi300x(1), "all-reduce", 8, nccl).tail_ps
+    one, eight = (program(mi300x(servers, count), "all-reduce", 8, nccl) for count in (1, 8))
+    assert one.tail_ps == eight.tail_ps
+    assert one.delay_ps.tolist() == eight.delay_ps.tolist()
 
 
 def test_data_of_the_first_gpus_overlaps_the_launch_of_the_last() -> None:
@@ -52,7 +55,7 @@ def test_data_of_the_first_gpus_overlaps_the_launch_of_the_last() -> None:
     found = program(mi300x(4, 1), "all-to-all", 4 << 20, parameters(library="RCCL"))
     first = np.r_[True, found.connection[1:] != found.connection[:-1]]  # the later chunks of a transfer follow it
     free = found.delay_ps[first & (found.after_start[1:] == found.after_start[:-1])]
-    each = (1.52 + 0.35 * 31) * 1e6
+    each = RCCL_NEXT_GPU_PEER_US * 31 * 1e6
     assert free.max() - free.min() == pytest.approx(7 * each, rel=1e-3)
     alike = program(mi300x(4), "all-to-all", 4 << 20, parameters(library="RCCL"))
     first = np.r_[True, alike.connection[1:] != alike.connection[:-1]]

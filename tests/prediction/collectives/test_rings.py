@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.prediction.collectives.channels import ring_order, rings
+from railweave.prediction.collectives.channels import SWITCH_AND_POST_PS, ring_order, rings
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
@@ -78,7 +78,7 @@ def test_two_ranks_by_hand() -> None:
     assert found.after_start.tolist() == [0, 0, 0, 1, 2, 2, 2, 3, 4]
     assert found.after.tolist() == [4, 5, 0, 1]
     assert found.delay_ps[[0, 1, 4, 5]].tolist() == [1000] * 4
-    assert (found.delay_ps[[2, 3, 6, 7]] == 14_000_000).all()  # NCCL's network hop; no other GPU in the server
+    assert (found.delay_ps[[2, 3, 6, 7]] == 14_000_000 - SWITCH_AND_POST_PS).all()  # NCCL's network hop; no other GPU in the server
 
 
 def test_loops_wait_for_the_loop_before() -> None:

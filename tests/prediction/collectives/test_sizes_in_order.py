@@ -21,8 +21,9 @@ from tests.prediction.collectives.plain import seconds
 
 SIZES = [(1 << power) * quarters // 4 for power in range(3, 34) for quarters in (4, 5, 6, 7)]
 LIBRARIES: list[tuple[Library, str, Literal["Intel", "AMD"]]] = [("NCCL", "H100", "Intel"), ("RCCL", "MI300X", "AMD")]
-MOST_FALL = 0.1
-"""What a step of the library wins at most: NCCL doubles a tree's chunks between 4 and 5 MiB on four servers, and posts fewer."""
+MOST_FALL = {"NCCL": 0.1, "RCCL": 0.35}
+"""What a step of the library wins at most: NCCL doubles a tree's chunks between 4 and 5 MiB on four servers, and posts fewer. RCCL keeps
+trees, which reach 0.59 of the links' rate, up to a size at which rings are much quicker."""
 
 
 def step_of(job: Job, nccl: Parameters, size: int, choice: Choice) -> tuple[str, str, int, int]:
@@ -53,7 +54,7 @@ def test_time_rises_with_size(
             now = max(uncongested_ps(job, nccl, collective, size, choice), links)
         taken = step_of(job, nccl, size, choice)
         stepped = servers > 1 and taken != step
-        assert now >= before * (1 - MOST_FALL if stepped else 0.9999), f"{size}: {before} {step}, then {now} {taken}"
+        assert now >= before * (1 - MOST_FALL[library] if stepped else 0.9999), f"{size}: {before} {step}, then {now} {taken}"
         before, step = now, taken
 
 

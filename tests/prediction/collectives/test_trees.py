@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from railweave.prediction.collectives.channels import SWITCH_AND_POST_PS
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
@@ -79,8 +80,8 @@ def test_a_chunk_by_hand() -> None:
     assert found.connections.tolist() == [[2, 0, 0], [0, 2, 0]]
     assert found.after.tolist() == [0]
     hop = 4_000_000 + 4096 * 8000 / 2966
-    assert found.delay_ps.tolist() == pytest.approx([hop, 14_000_000 + hop], abs=2)
-    assert found.tail_ps == pytest.approx(14_000_000 + hop, abs=2)
+    assert found.delay_ps.tolist() == pytest.approx([hop, 14_000_000 - SWITCH_AND_POST_PS + hop], abs=2)
+    assert found.tail_ps == pytest.approx(14_000_000 - SWITCH_AND_POST_PS + hop, abs=2)
 
 
 def test_tree_takes_the_textbook_time() -> None:
@@ -116,4 +117,4 @@ def test_broadcast_by_hand() -> None:
     assert found.bytes.tolist() == [MIB // 2] * 4
     assert found.after_start.tolist() == [0, 0, 0, 1, 2]
     assert found.after.tolist() == [0, 1]
-    assert found.delay_ps.tolist() == [7, 7, 14_000_000, 14_000_000]
+    assert found.delay_ps.tolist() == [7, 7, *[14_000_000 - SWITCH_AND_POST_PS] * 2]

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
 
+from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.prediction.collectives.search import AMPERE, generation, ring_graph
 
 if TYPE_CHECKING:
@@ -41,6 +42,17 @@ With more queue pairs, posting a message probably takes more time.
 """
 
 
+SWITCH_AND_POST_PS = POST_COST_PS + 1_100_000
+"""The part of a hop between servers that the engines add themselves: the post of a message, and the way through one switch."""
+
+
+FLAGS_GBYTES = 22.0
+"""The rate at which the proxy of a NIC reads data with the flags of LL, in 10^9 byte/s. It sends a chunk when it has seen every flag.
+
+Fitted: docs/validation.md, "What was fitted".
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """The durations of the steps of one collective.
@@ -49,18 +61,35 @@ class Pace:
     - ``gpu_hop_ps``, ``network_hop_ps``: the latency of a hop to the next GPU of a server, and to the next server.
     - ``ps_per_byte``: the time per byte of one channel between GPUs. All channels are assumed to be busy, so each gets
       an equal part of the link.
+    - ``by_line``: True if a GPU sends on each line of data as it arrives (LL), instead of whole chunks.
+    - ``network_ps_per_byte``: the time per byte of one channel between servers, in addition to the engines' time. Only LL has
+      such a time: its data crosses the memory of the hosts, where NCCL's proxies read every flag.
     """
 
     launch_ps: int
     gpu_hop_ps: int
     network_hop_ps: int
     ps_per_byte: float
+    by_line: bool = False
+    network_ps_per_byte: float = 0.0
 
     @classmethod
     def of(cls, job: Job, choice: Choice) -> Pace:
         """Return the durations of a job's steps with the algorithm, protocol and number of channels of ``choice``."""
         ps_per_byte = 8000 / job.servers[0].link.gbps * choice.channels
-        return cls(choice.launch_ps, choice.gpu_hop_ps, choice.network_hop_ps, ps_per_byte)
+        network_hop_ps = max(choice.network_hop_ps - SWITCH_AND_POST_PS, 0)
+        each_nic = -(-choice.channels // min(job.nics_per_server, choice.channels))
+        flags = each_nic * 1e3 / FLAGS_GBYTES if choice.protocol == "LL" else 0.0
+        return cls(choice.launch_ps, choice.gpu_hop_ps, network_hop_ps, ps_per_byte, choice.protocol == "LL", flags)
+
+    @overload
+    def crossing(self, size_bytes: int) -> int: ...
+    @overload
+    def crossing(self, size_bytes: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def crossing(self, size_bytes: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """Return the time in ps that a hop between servers takes for ``size_bytes`` (with flags), in addition to the engines' time."""
+        time = self.network_hop_ps + size_bytes * self.network_ps_per_byte
+        return round(time) if isinstance(time, float | int) else time.astype("int64")
 
     @overload
     def hops(self, count: int, size_bytes: int) -> int: ...
@@ -69,9 +98,10 @@ class Pace:
     def hops(self, count: int | NDArray[np.int64], size_bytes: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
         """Return the time in ps for ``count`` hops between GPUs of a server.
 
-        In each hop, a GPU receives all ``size_bytes`` before it sends.
+        In each hop, a GPU receives all ``size_bytes`` before it sends. With protocol LL, it waits only once.
         """
-        time = count * (self.gpu_hop_ps + size_bytes * self.ps_per_byte)
+        stops = np.minimum(count, 1) if self.by_line else count
+        time = count * self.gpu_hop_ps + stops * (size_bytes * self.ps_per_byte)
         return round(time) if isinstance(time, float | int) else time.astype("int64")
 
 

@@ -36,7 +36,7 @@ from railweave.prediction.collectives.program import (
     sliced,
 )
 from railweave.prediction.collectives.tree import TREES, pat, tree
-from railweave.prediction.collectives.tuning import SWITCHED, Choice, choose, launch_of_others_us, switched_gbytes
+from railweave.prediction.collectives.tuning import SWITCHED, Choice, choose, launch_of_others_us, switched_gbytes, tree_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -369,7 +369,7 @@ def broadcast(
     full = sizes[connections[:, 2]]  # connection, chunk
     number = np.arange(full.size).reshape(full.shape)
     first = np.r_[True, connections[1:, 2] != connections[:-1, 2]]
-    since = np.where(first, pace.launch_ps, pace.network_hop_ps)[:, None]
+    since = np.where(first[:, None], pace.launch_ps, pace.crossing(full))
     largest = int(sizes.max())
     return Draft(
         connections=connections,
@@ -380,7 +380,7 @@ def broadcast(
         awaited=number[np.flatnonzero(~first) - 1].ravel(),
         window=how.window,
         consume_ps=pace.hops(1, largest),
-        tail_ps=pace.hops(gpus - 1, largest) + pace.network_hop_ps,
+        tail_ps=pace.hops(gpus - 1, largest) + pace.crossing(largest),
     )
 
 
@@ -405,7 +405,7 @@ def ring(
     number = np.arange(sizes.size).reshape(sizes.shape)
     before = np.roll(number, 1, axis=1)  # what came in from the server before
 
-    delay = pace.network_hop_ps + pace.hops(rings.hops, sizes)
+    delay = pace.crossing(sizes) + pace.hops(rings.hops, sizes)
     # In the first loop the first chunks come from GPUs of the same server.
     delay[:, :, 0, :gpus] = pace.launch_ps + pace.hops(np.arange(gpus)[:, None], sizes[:, :, 0, :gpus])
     # Later it is the end of the loop before that came in G steps before; a GPU begins a loop when it has all of that.
@@ -421,7 +421,7 @@ def ring(
         awaited=np.concatenate([awaited.ravel(), ended.ravel()]),
         window=how.window,
         consume_ps=pace.hops(1, int(sizes.max())),
-        tail_ps=pace.network_hop_ps,  # what comes in last is not handed on
+        tail_ps=pace.crossing(int(sizes.max())),  # what comes in last is not handed on
     )
 
 
@@ -641,7 +641,7 @@ def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes
     elif choice.algorithm in SWITCHED:
         return round(size_bytes * 1000 / switched_gbytes(job, collective, choice.algorithm, network=False))
     elif choice.algorithm == "Tree":
-        moved = 2 * size_bytes * (gpus - 1) / gpus
+        moved = 2 * size_bytes * (gpus - 1) / gpus / tree_share(job, choice.protocol)
     else:
         # Of each channel every GPU but the one that sends over the network; that one too where it hands over by PXN.
         inside = 1.0 if alone else ring_hops(job, nccl) / gpus

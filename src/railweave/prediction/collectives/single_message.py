@@ -119,7 +119,7 @@ def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int,
     piece = max(-(-chunk // how.slices), min(chunk, how.least_slice))
     turns = -(-ring_steps(job, collective) // job.gpus_per_server)
     inside = pace.hops(ring_hops(job, nccl), piece)
-    return loops * turns * (pace.network_hop_ps + inside + wire_ps(job, piece))
+    return loops * turns * (pace.crossing(piece) + inside + wire_ps(job, piece))
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:

@@ -152,7 +152,7 @@ def step_ps(choice: Choice, pace: Pace, sizes: NDArray[np.int64]) -> NDArray[np.
 
     In NVLSTree the GPU that receives also sends. ``choice`` has the algorithm, and ``pace`` the durations of steps.
     """
-    return pace.network_hop_ps + (pace.hops(1, sizes) if choice.algorithm == "Tree" else np.zeros_like(sizes))
+    return pace.crossing(sizes) + (pace.hops(1, sizes) if choice.algorithm == "Tree" else np.zeros_like(sizes))
 
 
 def parents(servers: int) -> tuple[list[int], list[int]]:
@@ -237,8 +237,8 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
         waiting=np.concatenate(waiting),
         awaited=np.concatenate(awaited),
         window=how.window,
-        consume_ps=int(step_ps(choice, pace, largest).item()) - pace.network_hop_ps,
-        tail_ps=int(inside_ps(job, choice, pace, largest).item()) + pace.network_hop_ps,
+        consume_ps=int(step_ps(choice, pace, largest).item()) - pace.crossing(int(sizes.max())),
+        tail_ps=int(inside_ps(job, choice, pace, largest).item()) + pace.crossing(int(sizes.max())),
     )
 
 

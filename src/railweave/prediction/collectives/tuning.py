@@ -57,6 +57,16 @@ Larger sizes use the last factor.
 """
 
 
+def tree_share(job: Job, protocol: str) -> float:
+    """Return the fraction of the rate of the links inside servers that a tree reaches.
+
+    For RCCL's protocol Simple on more than two servers, it is RCCL's own value, which published results confirm. Otherwise it is 1: RCCL's
+    values for two servers and for LL are weights that only choose.
+    """
+    measured = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED and protocol == "Simple" and len(job.servers) > 2
+    return OF_THE_BUS["many"]["Tree"][protocol] if measured else 1.0
+
+
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
     """Return RCCL's own estimate of the time in us for a collective with the given algorithm and protocol.
 
@@ -94,15 +104,21 @@ BASE_US = {
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
 }
 """The launch latency in us, by library and then by algorithm. Each tuple has the values of LL, LL128 and Simple."""
-RCCL_PEER_US = 2.0
+RCCL_PEER_US = 1.55
 """The time in us that RCCL's kernel spends on each peer at the beginning. The kernel handles peers one after another.
 
 Fitted: docs/validation.md, "What was fitted".
 """
-RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
-"""The extra launch time in us for each GPU of a process except the first: a fixed time, and a time for each peer that the GPU sends to.
+RCCL_NEXT_GPU_PEER_US = 0.44
+"""The extra launch time in us of an all-to-all, for each GPU of a process except the first and for each peer that the GPU sends to.
 
-A process launches the kernels of its GPUs one after another. Fitted: docs/validation.md, "What was fitted".
+A process prepares the transfers of its GPUs one after another. Fitted: docs/validation.md, "What was fitted". Collectives have no such
+time: with 8 bytes, processes with one GPU and with eight need the same time.
+"""
+RCCL_LAUNCH_US = 21.5
+"""The least time in us before the first byte of a collective of RCCL. It covers the launch of a kernel by HIP.
+
+RCCL's own table has 12 us for LL and 17 us for Simple. Fitted: docs/validation.md, "What was fitted".
 """
 GPU_HOP_US = {
     "Tree": (0.6, 1.25, 4.0),
@@ -132,11 +148,10 @@ PAT_GBYTES = 0.75
 
 For two servers with one GPU each, the tree bandwidth is twice the NIC's.
 """
-RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
-"""Latencies in us from one server to the next in RCCL's trees.
+RCCL_TREE_HOP_US = {"Simple": 25.0}
+"""Latencies in us from one server to the next in RCCL's trees, from RCCL's own table.
 
-LL is fitted (docs/validation.md, "What was fitted"). Simple is from RCCL's own table. Most values of that table are only weights,
-such as 320 us for a ring's Simple hop. Therefore, NCCL's latencies are used instead of them.
+Most values of that table are only weights, such as 320 us for a ring's Simple hop. Therefore, NCCL's latencies are used instead of them.
 """
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
@@ -419,7 +434,7 @@ def choice_of(
     launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]
     network_hop_us = NETWORK_HOP_US[algorithm][place]
     if job.library == "RCCL":
-        launch_us += RCCL_PEER_US * peers + launch_of_others_us(job, peers)
+        launch_us = max(launch_us, RCCL_LAUNCH_US) + RCCL_PEER_US * peers + launch_of_others_us(job, peers)
         if job.servers[0].gpu in RCCL_TUNED:
             gpu_hop_us = RCCL_GPU_HOP_US[algorithm].get(protocol, gpu_hop_us)
             network_hop_us = RCCL_TREE_HOP_US.get(protocol, network_hop_us) if algorithm == "Tree" else network_hop_us
@@ -439,4 +454,4 @@ def launch_of_others_us(job: Job, peers: int) -> float:
 
     ``peers`` is the number of ranks that each rank sends to.
     """
-    return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)
+    return (job.gpus_per_process - 1) * RCCL_NEXT_GPU_PEER_US * peers
