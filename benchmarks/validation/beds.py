@@ -65,6 +65,35 @@ def evpn(least: int, most: int) -> Network:
     return _designed(EVPN.replace("MIN", str(least)).replace("MAX", str(most)))
 
 
+@cache
+def evpn_mi300x(flowsets: int, idle_us: int, samples: int) -> Network:
+    """The same lab with MI300X servers, by its DLB's flowsets, inactivity interval and samples a second; quantization is the default."""
+    knobs = f"inactivity_interval: {idle_us}us, flowset_table_size: {flowsets}, sampling_rate: {samples}"
+    text = EVPN.replace("inactivity_interval: 128us, flowset_table_size: 2048, sampling_rate: 1000000", knobs)
+    text = text.replace("h100-8gpu-cx7", "mi300x-8gpu-thor2").replace("MIN", "20").replace("MAX", "50")
+    return _designed(text)
+
+
+H20 = """
+name: h20
+description: two servers of eight H20; eight ConnectX-7 of 400G are assumed, on one switch
+fabrics:
+  backend:
+    topology: {stripes: 1, leaves_per_stripe: 1}
+    leaf: {device: qfx5240-64od, release: 23.4X100-D31}
+    addressing: {server_mode: static, server_pool: 10.0.0.0/8, server_prefix: "10.{stripe}.{rail}.0/24"}
+servers:
+  - {names: "H20-[01-02]", model: hgx-h20-8gpu-cx7, stripe: stripe1}
+management: {pool: 172.20.0.0/24}
+"""
+
+
+@cache
+def h20() -> Network:
+    """The two servers of NVIDIA/nccl issue 1244."""
+    return _designed(H20)
+
+
 def _designed(text: str, *device: str) -> Network:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fabric.yaml"

@@ -1,110 +1,167 @@
-"""How far predictions are off, by kind of question: for people, and as ``errors.json`` for the bands of predictions."""
+"""How far off predictions are: by kind for people, and as ``errors.json`` for the bands of predictions.
+
+Every error is out of sample (``fits``). A closed form stands beside each group: a fixed time and the bytes over the rate of the links,
+both fitted on the other conditions of the group.
+"""
 
 from __future__ import annotations
 
 import json
-from statistics import mean, median, quantiles
+import math
+from dataclasses import dataclass
+from itertools import product
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from railweave.prediction.simulation.errors import FEWEST, Kind, half_width, regime_of
+
 from .engine import ROOT
-from .published import Collective, Perftest
+from .fits import condition, off
+from .published import LAB_SERVERS, Collective
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .published import Job, Row
+    from .published import Job, Outcome, Row
 
 FILE = ROOT / "src/railweave/prediction/simulation/errors.json"
-LARGE = 4 << 20
-"""Sizes below are questions of latency, from here on of bandwidth."""
+GPUS = {"lab": "H100", "evpn": "H100", "thor2": "MI300X", "evpn_mi300x": "MI300X", "h20": "H20"}
+MISS = 2 / 0.1
+"""What a miss of a band of nine in ten adds to its interval score, for each unit of distance (Gneiting and Raftery, 2007)."""
 
 
-def group_of(row: Row) -> str | None:
-    """The kind of question, as the document names it; None where nothing is collective or perftest."""
-    job = row.job
-    if isinstance(job, Perftest):
-        return "perftest"
-    if not isinstance(job, Collective):
-        return None
-    if job.bed != "thor2":
-        return f"{'DLB' if job.bed == 'evpn' else 'RLB'} {job.name}"
-    servers = job.of[0]
-    processes = "1 server" if servers == 1 else f"{(job.processes or 1) * servers} processes"
-    return f"RCCL {job.name}, {processes}, {'from' if job.size >= LARGE else 'below'} 4 MiB"
+@dataclass(frozen=True)
+class Compared:
+    """A condition (a size in and out of place) with the logarithms of the errors of its rows: left out, and as fitted."""
+
+    kind: Kind
+    servers: int
+    size: int
+    engine: str
+    left: tuple[float, ...]
+    fitted: tuple[float, ...]
+    published_us: float
+
+    @property
+    def worst(self) -> float:
+        """The larger of the errors that were left out."""
+        return max(self.left, key=abs)
 
 
-def by_group(rows: Iterable[Row], predicted: Mapping[Job, float]) -> list[str]:
-    """Median, mean and most of each group, as lines of the document."""
-    groups: dict[str, list[float]] = {}
+def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping[str, float]) -> list[Compared]:
+    """The conditions of the collectives. An error is above 0 where the predicted time is too long."""
+    found: dict[object, list[Row]] = {}
     for row in rows:
-        name = group_of(row)
-        if name is not None and row.job is not None:
-            groups.setdefault(name, []).append(abs(row.error(predicted[row.job])))
-    lines = [
-        "How far off rows are, whichever way, by group:",
-        "",
-        "| group | rows | median, mean, most |",
-        "|---|---|---|",
-    ]
-    return lines + [
-        f"| {name} | {len(off)} | {median(off):.1%}, {mean(off):.1%}, {max(off):.1%} |" for name, off in groups.items()
-    ]
-
-
-def write(rows: Iterable[Row], predicted: Mapping[Job, float]) -> None:
-    """Write ``errors.json``: groups of rows of one library, collective and number of servers, below and from 4 MiB."""
-    groups: dict[tuple[str, str, int, bool], list[tuple[int, float]]] = {}
-    for row in rows:
-        job = row.job
+        if isinstance(row.job, Collective):
+            found.setdefault(condition(row), []).append(row)
+    result: list[Compared] = []
+    for of in found.values():
+        job = of[0].job
         if not isinstance(job, Collective):
-            continue
-        rccl = job.bed == "thor2"
-        servers = job.of[0] if rccl else 4
-        key = ("RCCL" if rccl else "NCCL", job.name, servers, job.size >= LARGE)
-        groups.setdefault(key, []).append((job.size, abs(row.error(predicted[job])) * 100))
-    table = [
-        _entry(library, collective, "packet", servers, entries)
-        for (library, collective, servers, _), entries in sorted(groups.items())
+            raise TypeError(job)
+        outcome = outcomes[job]
+        mi300x = GPUS[job.bed] == "MI300X"
+        servers = job.of[0] if job.bed == "thor2" else 2 if job.bed == "h20" else LAB_SERVERS
+        sign = 1 if of[0].unit == "us" else -1
+        regime = regime_of(job.name, job.size, servers, outcome.marked)
+        kind = Kind("RCCL" if mi300x else "NCCL", job.name, regime, GPUS[job.bed], several=job.processes == 1, alone=servers == 1)
+        errors = [(sign * off(row, left[row.row_id]), sign * off(row, outcome.value)) for row in of]
+        us = mean(row.published[0] for row in of)
+        result.append(Compared(kind, servers, job.size, outcome.engine, *zip(*errors, strict=True), us if sign > 0 else 0.0))
+    return result
+
+
+def grouped(conditions: Iterable[Compared]) -> dict[Kind, list[Compared]]:
+    """The conditions by kind."""
+    groups: dict[Kind, list[Compared]] = {}
+    for one in conditions:
+        groups.setdefault(one.kind, []).append(one)
+    return dict(sorted(groups.items(), key=lambda item: (item[0].library, item[0].collective, item[0].regime, item[0].gpu, item[0].alone, item[0].several)))
+
+
+def score(offs: Sequence[float], half: float) -> float:
+    """The mean interval score of bands of a half width, as logarithms: the width, and a penalty for each miss."""
+    return mean(2 * half + MISS * max(0.0, abs(one) - half) for one in offs)
+
+
+def closed_form(group: Sequence[Compared]) -> list[float]:
+    """The errors of a closed form, a fixed time and the size over a rate, each fitted on the other conditions of the group."""
+    sizes = [one.size for one in group]
+    if any(one.published_us == 0 for one in group) or len(group) < FEWEST:
+        return []
+    fixed = [min(one.published_us for one in group) * part for part in (0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5)]
+    rate = max(size / one.published_us for size, one in zip(sizes, group, strict=True))
+    rates = [rate * part for part in (0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4)]
+    errors: list[float] = []
+    for one in group:
+        others = [other for other in group if other is not one]
+        best = min(product(fixed, rates), key=lambda pair: sum(abs(_off_closed(other, *pair)) for other in others))
+        errors.append(_off_closed(one, *best))
+    return errors
+
+
+def _off_closed(one: Compared, fixed_us: float, rate: float) -> float:
+    return math.log((fixed_us + one.size / rate) / one.published_us)
+
+
+def by_group(conditions: Sequence[Compared]) -> list[str]:
+    """The groups, as lines of the document: errors, bands made without the condition, and the closed form."""
+    lines = [
+        "Errors of conditions that were left out, by group, and the bands that follow from the other conditions:",
+        "",
+        "| library, collective, limit, GPU, servers, processes | conditions | median, mean, most | half width of the band | inside | score | closed form: median, mean | its score |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    _keep(table, domains=False)
+    every: list[bool] = []
+    for kind, group in grouped(conditions).items():
+        offs = [abs(one.worst) for one in group]
+        halves = [half_width([other.worst for other in group if other is not one]) for one in group] if len(group) > 1 else []
+        inside = [size <= half for size, half in zip(offs, halves, strict=True)] if halves else []
+        every += inside
+        closed = [abs(error) for error in closed_form(group)]
+        scores = mean(score([size], half) for size, half in zip(offs, halves, strict=True)) if halves else 0.0
+        closed_halves = [half_width([b for k, b in enumerate(closed) if k != place]) for place in range(len(closed))]
+        closed_score = mean(score([size], half) for size, half in zip(closed, closed_halves, strict=True)) if closed else 0.0
+        name = f"{kind.library} {kind.collective}, {kind.regime}, {kind.gpu}, {'1 server' if kind.alone else 'servers'}, {'one process a server' if kind.several else 'one process a GPU'}"
+        lines.append(
+            f"| {name} | {len(group)} | {_percent(median(offs))}, {_percent(mean(offs))}, {_percent(max(offs))} "
+            f"| {_percent(median(halves)) if halves else '–'} | {f'{sum(inside)} of {len(inside)}' if inside else '–'} | {f'{scores:.2f}' if halves else '–'} "
+            f"| {f'{_percent(median(closed))}, {_percent(mean(closed))}' if closed else '–'} | {f'{closed_score:.2f}' if closed else '–'} |"
+        )
+    return [*lines, "", f"{sum(every)} of {len(every)} left-out conditions lie in the band that the others of their group give."]
+
+
+def _percent(size: float) -> str:
+    return f"{math.expm1(size):.1%}"
+
+
+def write(conditions: Iterable[Compared]) -> None:
+    """Write the conditions of servers into ``errors.json``."""
+    _keep([_record(one.kind, one.servers, one.size, one.worst, one.engine) for one in conditions], domains=False)
 
 
 def write_domains(groups: Iterable[Sequence[tuple[int, int, float]]]) -> None:
-    """Write the groups of NVLink domains into ``errors.json``, each of (domains, size, error in percent).
+    """Write the rows of NVLink domains into ``errors.json``, each of (domains, size, error in percent).
 
     Inside one domain nothing is sent over the network, so both engines give the same result.
     """
-    table: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for rows in groups:
-        counts = [count for count, _, _ in rows]
-        entry = _entry("NCCL", "all-reduce", "flow", min(counts), [(size, off) for _, size, off in rows])
-        entry |= {"servers": [min(counts), max(counts)], "domains": True, "gpu": "GB200"}
-        table += [{**entry, "engine": engine} for engine in (("flow", "packet") if max(counts) == 1 else ("flow",))]
-    _keep(table, domains=True)
+        for count, size, error in rows:
+            kind = Kind("NCCL", "all-reduce", "bandwidth", "GB200", several=False, alone=count == 1, domains=True)
+            records.append(_record(kind, count, size, math.log1p(error / 100), "flow"))
+    _keep(records, domains=True)
 
 
-def _entry(
-    library: str, collective: str, engine: str, servers: int, entries: Sequence[tuple[int, float]]
-) -> dict[str, Any]:
+def _record(kind: Kind, servers: int, size: int, error: float, engine: str) -> dict[str, Any]:
     return {
-        "library": library,
-        "collective": collective,
-        "engine": engine,
-        "servers": [servers, servers],
-        "bytes": [min(size for size, _ in entries), max(size for size, _ in entries)],
-        "rows": len(entries),
-        "median_abs_percent": round(median(off for _, off in entries), 1),
-        "p90_abs_percent": round(_p90([off for _, off in entries]), 1),
-        "max_abs_percent": round(max(off for _, off in entries), 1),
-    }
+        "library": kind.library, "collective": kind.collective, "regime": kind.regime, "gpu": kind.gpu, "several": kind.several, "alone": kind.alone,
+        **({"domains": True} if kind.domains else {}), "servers": servers, "bytes": size, "off": round(error, 4), "engine": engine,
+    }  # fmt: skip
 
 
-def _keep(table: Sequence[dict[str, Any]], *, domains: bool) -> None:
-    """Write groups of NVLink domains, or of servers, and keep the other groups of the file."""
-    others = [group for group in json.loads(FILE.read_text()) if group.get("domains", False) != domains]
-    groups = [*others, *table] if domains else [*table, *others]
-    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(group)}" for group in groups) + "\n]\n")
-
-
-def _p90(values: list[float]) -> float:
-    return quantiles(values, n=10, method="inclusive")[-1] if len(values) > 1 else values[0]
+def _keep(records: Sequence[dict[str, Any]], *, domains: bool) -> None:
+    """Write records of NVLink domains, or of servers, and keep the others of the file."""
+    others = [one for one in json.loads(FILE.read_text()) if one.get("domains", False) != domains]
+    groups = [*others, *records] if domains else [*records, *others]
+    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(one)}" for one in groups) + "\n]\n")

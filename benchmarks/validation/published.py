@@ -20,7 +20,7 @@ from railweave.model.device.build import device_config
 from railweave.operations.bench.planning.making import write_bandwidth_gbps
 from railweave.pages.table import Table, columns, csv_text
 from railweave.prediction.collectives.channels import bus_factor
-from railweave.prediction.simulation.collective import predict
+from railweave.prediction.simulation.agreement import agreed
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.model.fabric import packet_fabric
@@ -46,6 +46,8 @@ SEEDS = int(os.environ.get("RAILWEAVE_SEEDS", "20"))
 SEEDS_BYTES = 20 << 30
 """An all-to-all is run with no more seeds than send so many bytes in all, but with two at least: the larger, the less chance decides."""
 SPLIT = {"NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
+BY_PACKETS_BYTES = 2 << 30
+"""Sizes up to this are run by packets, larger ones by ``auto``."""
 LAB_SERVERS = 4
 """Servers of eight GPUs in both labs with H100."""
 RCCL = {"NCCL_MIN_NCHANNELS": "32"}
@@ -65,6 +67,7 @@ class Collective:
     vxlan: bool = False
     hosts: str | None = None
     processes: int | None = None
+    lb: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,19 @@ class Row:
         return 0.0 if low <= predicted <= high else predicted / (low if predicted < low else high) - 1
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A prediction: its value, the fraction of packets that were marked (None: no packets), and the engine."""
+
+    value: float
+    marked: float | None = None
+    engine: str = "packet"
+
+
 def run(job: Job, seeds: Iterable[int] = (1,)) -> float:
     """The prediction: GB/s of bus bandwidth, us of RCCL's collectives, Gb/s of perftest, or what the article counts in."""
     if isinstance(job, Collective):
-        return predicted(job, [run_once(job, seed) for seed in seeds])
+        return predicted(job, [run_once(job, seed).value for seed in seeds])
     if isinstance(job, LongHaul):
         return long_haul.predictions()[job.quantity][0]
     network = beds.thor2(2)
@@ -121,13 +133,17 @@ def run(job: Job, seeds: Iterable[int] = (1,)) -> float:
     return write_bandwidth_gbps(fabric, one, other, job.size, qps=4, post_cost_ps=round(1e6 / rate), both_ways=True)
 
 
-def run_once(job: Collective, seed: int) -> float:
-    """The time of a collective with a seed, us: by packets, as long as that takes."""
+def run_once(job: Collective, seed: int, changed: Mapping[str, str] | None = None) -> Outcome:
+    """The time of a collective with a seed, us, by packets up to ``BY_PACKETS_BYTES``; ``changed`` are parameters of the engine."""
     network = getattr(beds, job.bed)(*job.of)
-    settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
-    asked = {"qps": job.qps or None, "nccl": job.nccl, "settings": settings, "engine": "packet"}
-    bed = bed_of(network, order=job.hosts, processes=job.processes)
-    return predict(network, job.name, job.size, **cast("Any", asked), bed=bed).time_ps / 1e6
+    settings = {"seed": str(seed), **(beds.VXLAN if job.vxlan else {}), **(changed or {})}
+    engine = "packet" if job.size <= BY_PACKETS_BYTES else "auto"
+    asked = {"qps": job.qps or None, "nccl": job.nccl, "settings": settings, "engine": engine}
+    bed = bed_of(network, order=job.hosts, processes=job.processes, lb=job.lb)
+    found = agreed(network, job.name, job.size, **cast("Any", asked), bed=bed)
+    counters = found.counters
+    marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
+    return Outcome(found.time_ps / 1e6, marked, found.choice.engine)
 
 
 def seeds_of(job: Collective, most: int) -> int:
@@ -138,7 +154,7 @@ def seeds_of(job: Collective, most: int) -> int:
 def predicted(job: Collective, times_us: Sequence[float]) -> float:
     """What a row says, from the times of its runs: us on MI300X, else bus bandwidth."""
     mean_us = sum(times_us) / len(times_us)
-    if job.bed == "thor2":
+    if job.bed in {"thor2", "h20"}:
         return mean_us
     ranks = 8 * LAB_SERVERS
     return job.size / mean_us / 1e3 * bus_factor(cast("Named", job.name), ranks)
@@ -164,6 +180,16 @@ def rows() -> Iterator[Row]:
         )
         what = f"{name}, DLB {of[0]}..{of[1]} %, {r['qps']} queue pairs, VXLAN"
         yield Row(r["row_id"], what, (float(r["value"]),), "GB/s", job, 0.03 if name == "all-reduce" else 0.15)
+    for r in _of("t001_table2_2.csv"):
+        of = (int(r["flowset_table_size"] or 256), int(r["inactivity_us"] or 256), int(r["sampling_rate_hz"] or 62500))
+        job = Collective("evpn_mi300x", of, "all-reduce", UNSTATED["all-reduce"], int(r["qps"]), SPLIT, vxlan=True,
+                         lb="ecmp" if r["lb"] == "ecmp" else None)  # fmt: skip
+        what = f"RCCL all-reduce, {r['lb']}, {r['qps']} queue pairs, VXLAN; the testers' traffic left out"
+        yield Row(r["row_id"], what, (float(r["value"]),), "GB/s", job, None)
+    for r in _of("x_h20_2x8_allreduce.csv"):
+        size = int(r["size_bytes"])
+        job = Collective("h20", (), "all-reduce", size)
+        yield Row(r["row_id"], f"H20 all-reduce, 2 servers, {size} B; NICs assumed", (float(r["time_us"]),), "us", job)
     for r in _of("t003_50km_numbers.csv"):
         yield Row(
             r["row_id"], r["quantity"].replace("_", " "), (float(r["value"]),), r["unit"], LongHaul(r["quantity"])
@@ -175,7 +201,7 @@ def rows() -> Iterator[Row]:
         yield Row(
             r["row_id"], f"ib_write_bw of {size} B", between, "Gb/s", Perftest(size), 0.05 if size >= 512 else None
         )
-    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_a2a_4procs", "4node_a2a_32procs"):
+    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_allreduce_32procs", "4node_a2a_4procs", "4node_a2a_32procs"):
         for r in _of(f"t004_rccl_{file}.csv"):
             servers, name, size = int(r["nodes"]), r["collective"].replace("_", "-"), int(r["size_bytes"])
             processes = int(r["procs"]) // servers
@@ -231,20 +257,25 @@ def main() -> None:
     if not FOLDER.is_dir():
         print(f"{FOLDER}: no such folder; RAILWEAVE_PUBLISHED says where the published rows are", file=sys.stderr)
         return
-    from . import errors, runs  # they import this module
+    from . import errors, fits, runs  # they import this module
 
     begin = time.monotonic()
     jobs = list(dict.fromkeys(row.job for row in rows() if row.job is not None))
-    found = runs.all_of(jobs, SEEDS)
+    outcomes = runs.all_of(jobs, SEEDS)
+    found = {job: outcome.value for job, outcome in outcomes.items()}
     every = cells(found)
-    lines = [*table(every), "", *errors.by_group(rows(), found)]
+    wanted = list(rows())
+    tried = runs.trials_of(fits.trials(wanted))
+    left = fits.refitted(wanted, found, tried)
+    compared = errors.compared(wanted, outcomes, left)
+    lines = [*table(every), "", *fits.table(wanted, found, tried), "", *errors.by_group(compared)]
     ROWS.write_text(csv_text(COLUMNS, every))
     print("\n".join(lines))
     text = DOCUMENT.read_text()
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
-    errors.write(rows(), found)
+    errors.write(compared)
     print(f"{len(jobs)} rows, {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 

@@ -178,7 +178,7 @@ def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *
         outside = "" if band is None else band.outside
         if not predicted.complete:
             why = "the simulated run does not end"
-        elif band is None or band.error is None:
+        elif band is None or not band.known:
             why = f"not compared: {outside or 'no published result is of this kind'}"
         elif other := _network_differs(outside, len(test.hosts)):
             why = f"not compared: {other}"

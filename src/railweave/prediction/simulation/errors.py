@@ -1,66 +1,108 @@
 """The range (band) in which the true time of a prediction probably lies, from the errors of earlier predictions.
 
-``make validation`` predicts published results, compares the predictions with the published values, and writes the errors into
-``errors.json``. The file is a list of groups. Each group has predictions of one library, collective and engine, the smallest and largest
-number of servers and bytes, and the errors in percent of the published values.
+``make validation`` predicts published results and writes the errors into ``errors.json``. Constants were fitted without the result whose
+error is written. Bands are made so that they hold nine of ten such errors.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.json_values import JsonObject
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 TABLE = Path(__file__).with_name("errors.json")
 
-FEW = 5
-"""The number of compared results from which a 90th percentile of their errors is used. With fewer results, the largest error is used."""
+Regime = Literal["latency", "bandwidth", "congested"]
+"""What limits a collective: fixed times of each step, the links, or links on which flows hinder each other."""
+
+LATENCY_BYTES = 4 << 20
+"""Collectives of fewer bytes are limited by latency."""
+
+MARKED = 0.01
+"""The fraction of marked packets from which a run counts as congested."""
+
+FEWEST = 4
+"""The number of published results that a group needs. Smaller groups are joined with similar results."""
+
+STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75, 1.75, 1.74, 1.73, 1.73)
+"""Student's t for nine of ten values, on both sides, for 1 to 19 values. From 20 values on, their own nine tenths are used."""
 
 
-TEN = 10
-"""The number of compared results from which texts say "nine of ten". With fewer results, this phrase would not be exact."""
+def regime_of(collective: str, size_bytes: int, servers: int, marked: float | None) -> Regime:
+    """Return what limits a collective. ``marked`` is the fraction of marked packets; None if the run had no packets."""
+    if size_bytes < LATENCY_BYTES:
+        return "latency"
+    crowd = collective == "all-to-all" and servers > 1
+    return "congested" if crowd or (marked or 0.0) > MARKED else "bandwidth"
 
 
 @dataclass(frozen=True)
-class Group(JsonObject):
-    """The errors of predictions against published results of one kind, as absolute values in percent. ``rows`` is the number of results.
+class Kind:
+    """A kind of prediction.
 
-    ``servers`` and ``bytes`` are the smallest and the largest value in the group. If ``domains`` is true, the servers
-    are NVLink domains of several servers each, of GPU model ``gpu``.
+    - ``gpu``: the GPU model. ``several``: True if a process has several GPUs.
+    - ``alone``: True if there is only one server.
+    - ``domains``: True if the servers are NVLink domains of several servers each.
     """
 
     library: str
     collective: str
-    engine: str
-    servers: tuple[int, int]
-    bytes: tuple[int, int]
-    rows: int
-    median_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
+    regime: Regime
+    gpu: str
+    several: bool
+    alone: bool = False
     domains: bool = False
-    gpu: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A published result and the error of its prediction.
+
+    - ``servers``, ``bytes``: the size of the job and of the collective.
+    - ``off``: the natural logarithm of predicted time / published time. Of a size in and out of place, it is the larger one.
+    - ``engine``: the engine of the prediction.
+    """
+
+    kind: Kind
+    servers: int
+    bytes: int
+    off: float
+    engine: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Published results that predictions of a kind are compared with.
+
+    - ``of``: what the results have in common, as text, such as ``RCCL's all-reduce``.
+    - ``exact``: True if the results are of the same kind; False if they are only similar.
+    """
+
+    results: tuple[Result, ...]
+    of: str
+    exact: bool
 
     @property
     def error(self) -> float:
-        """The relative error that nine of ten predictions of this kind do not exceed.
-
-        If the group has fewer than ``FEW`` rows, this is the largest error.
-        """
-        return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
+        """The relative error that nine of ten predictions do not exceed, as a factor above 1: a time may be longer or shorter by it."""
+        return math.expm1(half_width([result.off for result in self.results]))
 
 
 @dataclass(frozen=True)
 class Band(JsonObject):
     """The range of a predicted time, in ps.
 
-    - ``error``: the relative error of similar predictions against published results; None if there is no published result
-      of this kind.
-    - ``compared``: the kind of published results from which the error was determined.
+    - ``error``: the relative error of nine of ten predictions of this kind. For a question that is unlike all published results, it is
+      the largest error of any kind.
+    - ``compared``: the published results from which the error was determined.
     - ``outside``: a sentence on the conditions that no published result covers; empty if all are covered.
     - ``seeds_ps``: the predicted time with each of several seeds; empty for a single seed.
     """
@@ -69,10 +111,12 @@ class Band(JsonObject):
 
     low_ps: int
     high_ps: int
-    error: float | None
+    error: float
     compared: str
     outside: str
     seeds_ps: tuple[int, ...] = ()
+    known: bool = True
+    """True if a published result of the same library, collective and regime was compared."""
 
     def with_seeds(self, seeds_ps: tuple[int, ...]) -> Band:
         """Return the band, widened so that it includes the times of several seeds."""
@@ -81,17 +125,14 @@ class Band(JsonObject):
 
     def to_text(self) -> str:
         """Return the range as lines of text: the limits, the comparison behind them, and conditions that no published result covers."""
-        about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
+        about = f"{self.error:.1%} either way: {self.compared}"
         text = f"  between        {self.low_ps / 1e6:.1f} and {self.high_ps / 1e6:.1f} us ({about}{self._chance()})\n"
-        if self.error is None and len(self.seeds_ps) < 2:
-            text = ""
         return text + (f"  not compared   {self.outside}\n" if self.outside else "")
 
     def sentence(self) -> str:
         """Return the range as sentences for reports, such as "The time is between 90.1 and 99.5 us: …"."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
-        sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
-        sure = sure or f"The error of the time is not known: {self.compared}"
+        sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}"
         return f"{sure}{self._chance()}. {self.outside}".strip()
 
     def _chance(self) -> str:
@@ -103,74 +144,120 @@ class Band(JsonObject):
         return f"; {len(self.seeds_ps)} seeds from {low / 1e6:.1f} to {high / 1e6:.1f} us"
 
 
+def half_width(offs: Iterable[float]) -> float:
+    """Return the half width of a band, as a logarithm, that holds a further error with a chance of nine in ten.
+
+    With fewer than 20 errors, it is Student's for errors around 0. With more, it is the error that nine tenths of them do not exceed,
+    counted so that it holds for a further one (conformal prediction).
+    """
+    sizes = sorted(abs(off) for off in offs)
+    count = len(sizes)
+    if count > len(STUDENT):
+        return sizes[min(math.ceil((count + 1) * 0.9), count) - 1]
+    spread = math.sqrt(sum(size * size for size in sizes) / count)
+    return STUDENT[count - 1] * spread * math.sqrt(1 + 1 / count)
+
+
 @cache
-def groups() -> tuple[Group, ...]:
-    """Return the groups of earlier errors in ``errors.json``, which is part of railweave."""
+def results() -> tuple[Result, ...]:
+    """Return the errors in ``errors.json``, which is part of railweave."""
     records: list[dict[str, Any]] = json.loads(TABLE.read_text())
-    pairs = ("servers", "bytes")
-    rows: list[dict[str, Any]] = [
-        {key: tuple(record[key]) if key in pairs else record[key] for key in record} for record in records
+    kinds = ("library", "collective", "regime", "gpu", "several", "alone", "domains")
+    return tuple(
+        Result(
+            Kind(**{name: record[name] for name in kinds if name in record}),
+            *(record[name] for name in ("servers", "bytes", "off", "engine")),
+        )
+        for record in records
+    )
+
+
+def group_of(kind: Kind) -> Group:
+    """Return the published results that a prediction of a kind is compared with.
+
+    They have the same library, collective, regime and GPU, one server or several, and processes of the same kind. If there are fewer than ``FEWEST``, results of
+    other processes and then of other GPUs are added. If there are still too few, the group is the one of all kinds with the same regime
+    that has the largest error.
+    """
+    name = f"{kind.library}'s {kind.collective}"
+    same = [result for result in results() if _like(result.kind, kind)]
+    of_gpu = [result for result in same if result.kind.gpu == kind.gpu]
+    exact = [result for result in of_gpu if result.kind.several == kind.several]
+    for found, of, is_exact in (
+        (exact, f"{name} on {kind.gpu}", True),
+        (of_gpu, f"{name} on {kind.gpu}", True),
+        (same, name, False),
+    ):
+        if len(found) >= FEWEST:
+            return Group(tuple(found), of, is_exact)
+    return _widest(kind.regime)
+
+
+@cache
+def _widest(regime: Regime) -> Group:
+    kinds: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results():
+        if result.kind.regime == regime and not result.kind.domains:
+            kinds.setdefault((result.kind.library, result.kind.collective, result.kind.gpu), []).append(result)
+    groups = [
+        Group(tuple(found), f"{library}'s {collective} on {gpu}, the kind with the largest errors", exact=False)
+        for (library, collective, gpu), found in kinds.items()
+        if len(found) >= FEWEST
     ]
-    return tuple(Group(**row) for row in rows)
+    return max(groups, key=lambda group: group.error)
 
 
-def band(
-    time_ps: int,
-    *,
-    library: str,
-    collective: str,
-    engine: str,
-    servers: int,
-    size_bytes: int,
-    others: str = "",
-    domains: bool = False,
-    gpu: str = "",
-) -> Band:
+def _like(one: Kind, other: Kind) -> bool:
+    common = replace(other, gpu=one.gpu, several=one.several)
+    return one == common
+
+
+def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int, others: str = "") -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
-    The width of the range follows from the errors of predictions with the same library, collective and engine against published results.
-    Without any such result, both limits are ``time_ps`` and ``error`` is None.
-
-    ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True if the servers are
-    NVLink domains, with GPUs of the model ``gpu``.
+    The width of the range follows from the errors of predictions of the same kind against published results. ``servers`` counts NVLink
+    domains if the servers are such. ``others`` describes conditions of the run that no published result covers, such as ``faults``.
+    ``engine`` is the engine of the prediction.
     """
-    same = [group for group in groups() if group.domains == domains]
-    alike = [group for group in same if (group.library, group.collective) == (library, collective)]
-    if domains:  # inside one domain nothing is sent over the network
-        alike = [group for group in alike if (group.servers[1] == 1) == (servers == 1)]
-    mine = [group for group in alike if group.engine == engine]
-    unit = "NVLink domain" if domains else "server"
-    if not mine:
-        between = " between NVLink domains" if domains else ""
-        known = sorted({f"{group.library}'s {group.collective}" for group in same if group.engine == engine})
-        compared = "no published result is of this kind"
-        if alike:
-            outside = f"{library}'s {collective}{between} was compared with published results only with {'packets' if engine == 'flow' else 'flows'}, not with the {engine} engine"
-        else:
-            outside = f"{library}'s {collective}{between} was never compared with published results" + (
-                f"; {', '.join(known)} were" if known else ""
-            )
-        return Band(time_ps, time_ps, None, compared, f"{outside}. The error under these conditions is not known.")
-    near = min(mine, key=lambda group: (_beyond(servers, group.servers), _beyond(size_bytes, group.bytes)))
+    group = group_of(kind)
+    if engine == "flow" and kind.regime == "congested" and not any(result.engine == "flow" for result in group.results):
+        group = _widest(kind.regime)
+    count = len(group.results)
+    compared = f"nine of ten such predictions, by the errors of {count} published results of {group.of}"
+    known = any(_like(result.kind, kind) for result in group.results)
+    outside = _outside(group, kind, engine, servers, size_bytes, others)
+    return Band(*_between(time_ps, time_ps, group.error), group.error, compared, outside, known=known)
+
+
+def _outside(group: Group, kind: Kind, engine: str, servers: int, size_bytes: int, others: str) -> str:
+    """Return a sentence on what no published result of ``group`` covers; empty if all is covered.
+
+    ``kind`` and the other arguments describe the prediction.
+    """
+    name = f"{kind.library}'s {kind.collective}"
+    if engine == "flow" and kind.regime == "congested" and all(result.engine != "flow" for result in group.results):
+        return f"{name} was compared with published results only with packets, so the band is the widest of its regime ({kind.regime})."
+    if not any(_like(result.kind, kind) for result in group.results):
+        between = " between NVLink domains" if kind.domains else ""
+        return f"{name}{between} under these conditions was not compared with published results, so the band is the widest of its regime ({kind.regime})."
+    unit = "NVLink domain" if kind.domains else "server"
     differences: list[str] = []
-    if near.gpu and near.gpu != gpu:
-        differences.append(f"of {near.gpu} (here {gpu})")
-    if _beyond(servers, near.servers):
-        differences.append(f"of {_range(near.servers)} {unit}{'' if near.servers[1] == 1 else 's'} (here {servers})")
-    if _beyond(size_bytes, near.bytes):
-        differences.append(f"of {_range(near.bytes)} bytes (here {size_bytes:,})")
+    gpus = sorted({result.kind.gpu for result in group.results})
+    if kind.gpu not in gpus:
+        differences.append(f"of {', '.join(gpus)} (here {kind.gpu})")
+    for value, all_values, of, here in (
+        (servers, [result.servers for result in group.results], unit, f"{servers}"),
+        (size_bytes, [result.bytes for result in group.results], "byte", f"{size_bytes:,}"),
+    ):
+        low, high = min(all_values), max(all_values)
+        if not low <= value <= high:
+            values = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            differences.append(f"of {values} {of}{'' if high == 1 else 's'} (here {here})")
     if others:
         differences.append(f"without {others}")
-    kind = f"{library}'s {collective}"
-    outside = (
-        f"Published results of {kind} are {' and '.join(differences)}; the error is that of those results."
-        if differences
-        else ""
-    )
-    compared = f"one published result of {kind} was within this error"
-    if near.rows > 1:
-        compared = how_near(near.rows, f"{near.rows} published results of {kind}")
-    return Band(*_between(time_ps, time_ps, near.error), near.error, compared, outside)
+    if not differences:
+        return ""
+    return f"Published results of {name} are {' and '.join(differences)}; the error is that of those results."
 
 
 def how_near(count: int, rows: str) -> str:
@@ -178,25 +265,12 @@ def how_near(count: int, rows: str) -> str:
 
     ``rows`` describes the results and takes the place of ROWS.
     """
-    if FEW <= count < TEN:
+    if 5 <= count < 10:
         return f"the 90th percentile of the errors of {rows}"
-    return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were within this error"
+    return f"{'nine of ten' if count >= 10 else 'all'} of {rows} were within this error"
 
 
-def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """Return (lowest, highest) of the real time, if predictions between ``low_ps`` and ``high_ps`` have at most this relative error.
+def _between(low_ps: int, high_ps: int, error: float) -> tuple[int, int]:
+    """Return (lowest, highest) of the real time, if predictions between ``low_ps`` and ``high_ps`` have at most this relative error."""
+    return round(low_ps / (1 + error)), round(high_ps * (1 + error))
 
-    If ``error`` is None, return the predictions unchanged.
-    """
-    return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
-
-
-def _beyond(value: int, between: tuple[int, int]) -> float:
-    """Return the factor (above 1) by which a value is outside the range ``between``, (lowest, highest). Return 0 if it is inside."""
-    low, high = between
-    return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
-
-
-def _range(between: tuple[int, int]) -> str:
-    low, high = between
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -354,7 +354,7 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
         (f"{prediction.algorithm}, {prediction.program.protocol}", f"{prediction.program.channels} channels"),
         (prediction.choice.engine, "engine"),
     ]
-    if prediction.band is not None and prediction.band.error is not None:
+    if prediction.band is not None:
         shown.insert(
             2,
             (f"{prediction.band.low_ps / 1e6:,.1f} to {prediction.band.high_ps / 1e6:,.1f} us", "the time is between"),
