@@ -88,8 +88,9 @@ def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: 
     ``chunk`` is its size in bytes. ``nccl`` has the parameters of NCCL, ``choice`` the protocol, and ``pace`` the time of a hop.
     """
     post = _parts(job, nccl) * POST_COST_PS
-    wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
-    level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
+    sent = round(chunk * WITH_FLAGS[choice.protocol])
+    wire = wire_ps(job, sent)
+    level = post + pace.crossing(sent) + pace.hops(1, chunk) + wire
     # On the way down, a server sends to its two children one after the other.
     return (len(job.servers).bit_length() - 1) * (2 * level + post) + 2 * pace.hops(job.gpus_per_server - 1, chunk)
 
