@@ -83,7 +83,7 @@ def test_the_arithmetic_of_the_finding_is_beyond_predictions(
     ("name", "asked", "costs"),
     [
         ("two-planes", {"collective": "all-reduce", "size": "64M"}, True),
-        ("h100-rlb", {"collective": "all-to-all", "size": "16M"}, True),
+        ("h100-rlb", {"collective": "all-to-all", "size": "4M"}, True),
         ("h100-rlb", {"collective": "all-reduce", "size": "64M"}, True),  # NVLSTree has messages of 64 KiB
         ("h100-rlb", {"collective": "all-reduce", "size": "1G"}, False),
         ("h100-rlb", {"collective": "all-to-all", "size": "4M", "qps": 1}, False),
