@@ -64,10 +64,19 @@ def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping
         servers = job.of[0] if job.bed == "thor2" else 2 if job.bed == "h20" else LAB_SERVERS
         sign = 1 if of[0].unit == "us" else -1
         regime = regime_of(job.name, job.size, servers, outcome.marked)
-        kind = Kind("RCCL" if mi300x else "NCCL", job.name, regime, GPUS[job.bed], several=job.processes == 1, alone=servers == 1)
+        kind = Kind(
+            "RCCL" if mi300x else "NCCL",
+            job.name,
+            regime,
+            GPUS[job.bed],
+            several=job.processes == 1,
+            alone=servers == 1,
+        )
         errors = [(sign * off(row, left[row.row_id]), sign * off(row, outcome.value)) for row in of]
         us = mean(row.published[0] for row in of)
-        result.append(Compared(kind, servers, job.size, outcome.engine, *zip(*errors, strict=True), us if sign > 0 else 0.0))
+        result.append(
+            Compared(kind, servers, job.size, outcome.engine, *zip(*errors, strict=True), us if sign > 0 else 0.0)
+        )
     return result
 
 
@@ -76,7 +85,19 @@ def grouped(conditions: Iterable[Compared]) -> dict[Kind, list[Compared]]:
     groups: dict[Kind, list[Compared]] = {}
     for one in conditions:
         groups.setdefault(one.kind, []).append(one)
-    return dict(sorted(groups.items(), key=lambda item: (item[0].library, item[0].collective, item[0].regime, item[0].gpu, item[0].alone, item[0].several)))
+    return dict(
+        sorted(
+            groups.items(),
+            key=lambda item: (
+                item[0].library,
+                item[0].collective,
+                item[0].regime,
+                item[0].gpu,
+                item[0].alone,
+                item[0].several,
+            ),
+        )
+    )
 
 
 def score(offs: Sequence[float], half: float) -> float:
@@ -115,20 +136,30 @@ def by_group(conditions: Sequence[Compared]) -> list[str]:
     every: list[bool] = []
     for kind, group in grouped(conditions).items():
         offs = [abs(one.worst) for one in group]
-        halves = [half_width([other.worst for other in group if other is not one]) for one in group] if len(group) > 1 else []
+        halves = (
+            [half_width([other.worst for other in group if other is not one]) for one in group]
+            if len(group) > 1
+            else []
+        )
         inside = [size <= half for size, half in zip(offs, halves, strict=True)] if halves else []
         every += inside
         closed = [abs(error) for error in closed_form(group)]
         scores = mean(score([size], half) for size, half in zip(offs, halves, strict=True)) if halves else 0.0
         closed_halves = [half_width([b for k, b in enumerate(closed) if k != place]) for place in range(len(closed))]
-        closed_score = mean(score([size], half) for size, half in zip(closed, closed_halves, strict=True)) if closed else 0.0
+        closed_score = (
+            mean(score([size], half) for size, half in zip(closed, closed_halves, strict=True)) if closed else 0.0
+        )
         name = f"{kind.library} {kind.collective}, {kind.regime}, {kind.gpu}, {'1 server' if kind.alone else 'servers'}, {'one process a server' if kind.several else 'one process a GPU'}"
         lines.append(
             f"| {name} | {len(group)} | {_percent(median(offs))}, {_percent(mean(offs))}, {_percent(max(offs))} "
             f"| {_percent(median(halves)) if halves else '–'} | {f'{sum(inside)} of {len(inside)}' if inside else '–'} | {f'{scores:.2f}' if halves else '–'} "
             f"| {f'{_percent(median(closed))}, {_percent(mean(closed))}' if closed else '–'} | {f'{closed_score:.2f}' if closed else '–'} |"
         )
-    return [*lines, "", f"{sum(every)} of {len(every)} left-out conditions lie in the band that the others of their group give."]
+    return [
+        *lines,
+        "",
+        f"{sum(every)} of {len(every)} left-out conditions lie in the band that the others of their group give.",
+    ]
 
 
 def _percent(size: float) -> str:

@@ -55,7 +55,9 @@ class Constant:
     def at(self, value: float) -> Iterator[dict[str, str]]:
         """Set the constant, and yield the engine's parameters that do it."""
         if self.holder is None:
-            yield {name: f"{value * factor:g}{self.suffix}" for name, factor in zip(self.parameters, (1, 10), strict=False)}
+            yield {
+                name: f"{value * factor:g}{self.suffix}" for name, factor in zip(self.parameters, (1, 10), strict=False)
+            }
             return
         before = getattr(self.holder, self.name)
         setattr(self.holder, self.name, value)
@@ -143,7 +145,11 @@ def _best(
         return constant.others[0]
 
     def error(value: float) -> float:
-        factors = ((row, row.job, tried[Trial(row.job, place, value)] / tried[Trial(row.job, place, constant.value)]) for row in mine if row.job)
+        factors = (
+            (row, row.job, tried[Trial(row.job, place, value)] / tried[Trial(row.job, place, constant.value)])
+            for row in mine
+            if row.job
+        )
         return sum(abs(off(row, base[job] * factor)) for row, job, factor in factors)
 
     return min((constant.value, *constant.others), key=error)

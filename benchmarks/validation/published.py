@@ -22,6 +22,7 @@ from railweave.pages.table import Table, columns, csv_text
 from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.agreement import agreed
 from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS
 from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.model.fabric import packet_fabric
 
@@ -137,10 +138,11 @@ def run_once(job: Collective, seed: int, changed: Mapping[str, str] | None = Non
     """The time of a collective with a seed, us, by packets up to ``BY_PACKETS_BYTES``; ``changed`` are parameters of the engine."""
     network = getattr(beds, job.bed)(*job.of)
     settings = {"seed": str(seed), **(beds.VXLAN if job.vxlan else {}), **(changed or {})}
-    engine = "packet" if job.size <= BY_PACKETS_BYTES else "auto"
-    asked = {"qps": job.qps or None, "nccl": job.nccl, "settings": settings, "engine": engine}
+    asked: dict[str, Any] = {"qps": job.qps or None, "nccl": job.nccl, "settings": settings, "engine": "packet"}
+    if job.size > BY_PACKETS_BYTES:
+        asked |= {"engine": "auto", "most_hops": MOST_PACKET_HOPS}  # packets never take the place of flows
     bed = bed_of(network, order=job.hosts, processes=job.processes, lb=job.lb)
-    found = agreed(network, job.name, job.size, **cast("Any", asked), bed=bed)
+    found = agreed(network, job.name, job.size, **asked, bed=bed)
     counters = found.counters
     marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
     return Outcome(found.time_ps / 1e6, marked, found.choice.engine)
@@ -201,7 +203,13 @@ def rows() -> Iterator[Row]:
         yield Row(
             r["row_id"], f"ib_write_bw of {size} B", between, "Gb/s", Perftest(size), 0.05 if size >= 512 else None
         )
-    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_allreduce_32procs", "4node_a2a_4procs", "4node_a2a_32procs"):
+    for file in (
+        "1node_allreduce",
+        "4node_allreduce_4procs",
+        "4node_allreduce_32procs",
+        "4node_a2a_4procs",
+        "4node_a2a_32procs",
+    ):
         for r in _of(f"t004_rccl_{file}.csv"):
             servers, name, size = int(r["nodes"]), r["collective"].replace("_", "-"), int(r["size_bytes"])
             processes = int(r["procs"]) // servers

@@ -27,10 +27,12 @@ def code() -> str:
     """A checksum of what predictions are made of, but for how a network is designed."""
     found = hashlib.sha256()
     package = ROOT / "src/railweave"
-    for room in ("prediction/collectives", "nics", "prediction/simulation", "model/catalog"):
-        files = [file for file in sorted((package / room).rglob("*")) if file.suffix in {".py", ".yaml"}]
-        if not files:
-            raise FileNotFoundError(package / room)
+    simulation = "prediction/simulation"
+    rooms = ("prediction/collectives", "nics", "model/catalog", f"{simulation}/engines", f"{simulation}/model")
+    for room in (*rooms, f"{simulation}/collective.py", f"{simulation}/agreement.py", f"{simulation}/conditions.py"):
+        files = [file for file in sorted((package / room).rglob("*")) if file.suffix in {".py", ".yaml"}] or [
+            package / room
+        ]
         for file in files:
             found.update(file.read_bytes())
     for file in [*sorted(package.glob("_sim*.so")), ROOT / "benchmarks/validation/beds.py"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,14 +103,16 @@ def simulate_variants(options: SimulateVariants) -> Comparison:
     ``compare`` is the setting with its values, as for ``--compare``: ``"lb=ecmp,dlb"``. ``progress`` is a function that is
     called with the number of finished predictions. Other arguments and errors are those of ``simulate``.
     """
-    from railweave.prediction.simulation.compare import comparison
+    from railweave.prediction.simulation.compare import comparison, elsewhere
     from railweave.prediction.simulation.varied import variants
 
     whole, network = _on(options)
     with in_force(whole.catalog):
-        wanted = variants(network, options.compare, options.asked(whole, options.collective, options.size))
+        given = options.asked(whole, options.collective, options.size)
+        wanted = variants(network, options.compare, given)
         name = options.compare.partition("=")[0]
         result = comparison(network, wanted, name, watch=options.html is not None, progress=options.progress)
+        result = replace(result, elsewhere=elsewhere(network, options.compare, given, result, options.progress))
 
         def page() -> str:
             from railweave.outputs.report.prediction.comparison import comparison_html

@@ -3,52 +3,121 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import railweave
-from railweave.prediction.simulation.errors import TABLE, Band, band, groups, how_near
+from railweave.prediction.simulation.errors import (
+    FEWEST,
+    STUDENT,
+    TABLE,
+    Band,
+    Kind,
+    band,
+    group_of,
+    half_width,
+    how_near,
+    regime_of,
+    results,
+)
 from railweave.prediction.simulation.seeds import over_seeds
 
 EXAMPLE = Path(__file__).parents[3] / "examples/h100-rlb.yaml"
+RINGS = Kind("RCCL", "all-reduce", "bandwidth", "MI300X", several=False)
 
 
-def of(**given: object) -> Band:
-    asked = {"library": "RCCL", "collective": "all-reduce", "engine": "packet", "servers": 4, "size_bytes": 1 << 30}
-    return band(1_000_000_000, **{**asked, **given})  # type: ignore[arg-type]
+def of(kind: Kind = RINGS, **changed: object) -> Band:
+    asked = {"engine": "packet", "servers": 4, "size_bytes": 1 << 30}
+    return band(1_000_000_000, kind, **{**asked, **changed})  # type: ignore[arg-type]
 
 
-def test_every_group_of_the_committed_table_can_be_read() -> None:
+def test_every_error_of_the_committed_table_can_be_read() -> None:
     rows = json.loads(TABLE.read_text())
-    assert len(groups()) == len(rows) > 0
-    for one in groups():
-        assert one.rows > 0
-        assert one.median_abs_percent <= one.p90_abs_percent <= one.max_abs_percent
-        assert one.servers[0] <= one.servers[1]
-        assert one.bytes[0] <= one.bytes[1]
+    assert len(results()) == len(rows) > 50
+    for one in results():
+        assert one.servers > 0
+        assert one.bytes > 0
+        assert abs(one.off) < math.log(4)
+        assert one.kind.alone == (one.servers == 1)
+
+
+@given(st.lists(st.floats(0.001, 2), min_size=1, max_size=60))
+def test_a_band_holds_nine_of_ten_of_the_errors_it_is_made_of(offs: list[float]) -> None:
+    half = half_width(offs)
+    assert sum(off <= half for off in offs) >= 0.9 * len(offs) - 1
+    if len(offs) > len(STUDENT):
+        assert half in offs
+
+
+def test_few_errors_give_a_wider_band() -> None:
+    assert half_width([0.1] * 2) > half_width([0.1] * 5) > half_width([0.1] * 19) > half_width([0.1] * 30)
+    assert half_width([0.1, -0.1] * 4) == half_width([0.1] * 8)
+
+
+@pytest.mark.parametrize(
+    ("asked", "regime"),
+    [
+        (("all-reduce", 1 << 20, 4, 0.5), "latency"),
+        (("all-reduce", 1 << 30, 4, 0.0), "bandwidth"),
+        (("all-reduce", 1 << 30, 4, 0.2), "congested"),
+        (("all-reduce", 1 << 30, 4, None), "bandwidth"),
+        (("all-to-all", 1 << 30, 4, 0.0), "congested"),
+        (("all-to-all", 1 << 30, 1, None), "bandwidth"),
+    ],
+)
+def test_what_limits_a_collective(asked: tuple[str, int, int, float | None], regime: str) -> None:
+    assert regime_of(*asked) == regime
 
 
 def test_a_question_like_published_rows_has_their_error() -> None:
     found = of()
+    assert found.known
     assert found.outside == ""
-    assert found.error is not None
     assert found.low_ps < 1_000_000_000 < found.high_ps
-    assert "RCCL's all-reduce" in found.compared
+    assert "RCCL's all-reduce on MI300X" in found.compared
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("changed", "said"),
     [
         ({"servers": 64}, "(here 64)"),
         ({"size_bytes": 1 << 40}, "(here 1,099,511,627,776)"),
         ({"others": "faults"}, "without faults"),
     ],
 )
-def test_beyond_them_it_says_so_and_takes_the_nearest(given: dict[str, object], said: str) -> None:
-    found = of(**given)
+def test_beyond_them_it_says_so(changed: dict[str, object], said: str) -> None:
+    found = of(**changed)
     assert said in found.outside
     assert found.error == of().error
+
+
+def test_another_gpu_is_named() -> None:
+    assert "(here MI999)" in of(replace(RINGS, gpu="MI999")).outside
+
+
+@pytest.mark.parametrize("kind", [replace(RINGS, collective="broadcast"), replace(RINGS, domains=True)])
+def test_what_was_never_compared_has_the_widest_band_of_its_regime(kind: Kind) -> None:
+    found = of(kind)
+    assert not found.known
+    assert "was not compared" in found.outside
+    compared = {
+        replace(one.kind, several=False) for one in results() if one.kind.regime == "bandwidth" and not one.kind.domains
+    }
+    for other in compared:
+        if sum(replace(one.kind, several=False) == other for one in results()) >= FEWEST:
+            assert found.error >= group_of(other).error or not group_of(other).exact
+
+
+def test_congestion_was_compared_with_packets_only() -> None:
+    kind = Kind("NCCL", "all-to-all", "congested", "H100", several=False)
+    packets, flows = (of(kind, engine=engine) for engine in ("packet", "flow"))
+    assert flows.error >= packets.error
+    assert "only with packets" in flows.outside
 
 
 @pytest.mark.parametrize(
@@ -62,14 +131,6 @@ def test_beyond_them_it_says_so_and_takes_the_nearest(given: dict[str, object], 
 )
 def test_nine_of_ten_are_counted_of_no_fewer_than_ten(count: int, said: str) -> None:
     assert how_near(count, f"{count} rows") == said
-
-
-def test_what_was_never_compared_has_no_error() -> None:
-    for given in ({"collective": "broadcast"}, {"engine": "flow"}):
-        found = of(**given)
-        assert found.error is None
-        assert "not known" in found.outside
-        assert "between" not in found.to_text()
 
 
 def test_seeds_widen_the_band() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import railweave
 from railweave.analysis.routing.fib_file import read_fibs, write_fibs
+from railweave.api.predicting import simulate_variants
 from railweave.errors import FileLine, InputError, Option
 from railweave.prediction.simulation.collective import job_links
 from railweave.prediction.simulation.compare import comparison
@@ -373,3 +374,18 @@ def test_variants_run_side_by_side_and_the_best_is_named() -> None:
 def test_what_cannot_be_compared(text: str) -> None:
     with pytest.raises(InputError, match="--compare"):
         variants(example("h100-rlb"), text, {})
+
+
+@pytest.mark.slow
+def test_queue_pairs_that_do_not_matter_are_shown_where_they_do() -> None:
+    """One ring crosses the spines by each leaf in the order of names; with stripes in turn, two share an uplink of one color."""
+    network = example("h100-rlb")
+    found = simulate_variants(network, "qps=1,4", "all-reduce", "1G")
+    assert found.is_tie
+    assert "--hosts stripes-alternate" in found.elsewhere
+    assert found.elsewhere in found.to_text()
+    rates = dict(pair.rsplit(" ", 1) for pair in found.elsewhere.rstrip(".").partition(": ")[2].split(", "))
+    assert float(rates["1"]) < 0.6 * float(rates["4"])
+    asked = simulate_variants(network, "qps=1,4", "all-reduce", "1G", hosts="stripes-alternate")
+    assert not asked.is_tie
+    assert asked.elsewhere == ""

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.errors import InputError
 from railweave.model.catalog import in_force
 from railweave.pages.table import Column, Table, formatted, long_text
 from railweave.prediction.simulation.bottleneck import bottleneck
+from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.prediction import NEVER, NO_END, Prediction
 from railweave.prediction.simulation.question import Question, answer
+from railweave.prediction.simulation.varied import variants
 from railweave.processes import SharedValue, finished, processes, shared
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.job_run import JobPrediction
@@ -53,10 +56,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The predictions of all variants, in the order in which the variants were given. ``name`` is the parameter that varies."""
+    """The predictions of all variants, in the order in which the variants were given.
+
+    ``name`` is the parameter that varies. ``elsewhere`` says with which other request the variants differ, if they all take the same time.
+    """
 
     name: str
     outcomes: tuple[Outcome, ...]
+    elsewhere: str = ""
 
     @property
     def complete(self) -> bool:
@@ -74,6 +81,11 @@ class Comparison:
         best = self.ranked[0].answer
         most = best.time_ps * (1 + EQUAL)
         return [outcome for outcome in self.ranked if outcome.answer.complete and outcome.answer.time_ps <= most]
+
+    @property
+    def is_tie(self) -> bool:
+        """True if all variants complete and take the same time (``EQUAL``)."""
+        return len(self.tied) == len(self.outcomes)
 
     @property
     def winner(self) -> Outcome | None:
@@ -124,7 +136,7 @@ class Comparison:
 
     def to_text(self) -> str:
         """Return the table of variants and, below it, the verdict."""
-        return "\n".join([*self.table.to_text(), self.verdict()])
+        return "\n".join([*self.table.to_text(), self.verdict(), *([self.elsewhere] if self.elsewhere else [])])
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as a JSON object; docs/predict.md documents its fields."""
@@ -133,6 +145,7 @@ class Comparison:
             "winner": None if self.winner is None else self.winner.value,
             "tied": [outcome.value for outcome in self.tied],
             "verdict": self.verdict(),
+            "elsewhere": self.elsewhere,
             "variants": [
                 {"value": outcome.value, "time_us": outcome.answer.time_ps / 1e6, "result": outcome.answer.to_json()}
                 for outcome in self.outcomes
@@ -221,6 +234,45 @@ def comparison(
             predictions[runs[done]] = done.result()
             progress(f"{len(predictions)} of {len(wanted)} variants")
     return Comparison(name, tuple(Outcome(variant.value, predictions[variant.value]) for variant in wanted))
+
+
+PARTING = ("qps", "lb")
+"""The settings that decide how traffic shares links. If all their values take the same time, other requests are tried."""
+
+PROBES: tuple[tuple[str, str], ...] = (("hosts", ALTERNATE), ("collective", "all-to-all"))
+"""The options that are tried, each with its value. In both cases, more traffic crosses the spines."""
+
+
+def elsewhere(
+    network: Network,
+    compare: str,
+    given: Mapping[str, Any],
+    found: Comparison,
+    progress: Callable[[str], None] = silent,
+) -> str:
+    """Return a sentence on another request with which the variants of ``found`` differ; empty if they already do.
+
+    ``compare`` is the text that names the setting and its values, and ``given`` has the other options. The requests of ``PROBES`` are
+    predicted in turn until the times differ. A request that the network cannot run is left out.
+    """
+    if found.name not in PARTING or not found.is_tie:
+        return ""
+    tried: list[str] = []
+    for option, value in PROBES:
+        if given.get(option) is not None and (option != "collective" or given[option] == value):
+            continue
+        try:
+            wanted = variants(network, compare, {**given, option: value})
+            other = comparison(network, wanted, found.name, progress=progress)
+        except InputError:
+            continue
+        if not other.is_tie:
+            each = ", ".join(
+                f"{outcome.value} {longest_run(outcome.answer).bus_bandwidth_text}" for outcome in other.outcomes
+            )
+            return f"They differ with --{option} {value}, in GB/s of bus bandwidth: {each}."
+        tried.append(f"--{option} {value}")
+    return f"They do not differ with {' or '.join(tried)} either." if tried else ""
 
 
 _here: list[Network] = []

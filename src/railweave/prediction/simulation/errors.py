@@ -32,7 +32,27 @@ MARKED = 0.01
 FEWEST = 4
 """The number of published results that a group needs. Smaller groups are joined with similar results."""
 
-STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75, 1.75, 1.74, 1.73, 1.73)
+STUDENT = (
+    6.31,
+    2.92,
+    2.35,
+    2.13,
+    2.02,
+    1.94,
+    1.89,
+    1.86,
+    1.83,
+    1.81,
+    1.80,
+    1.78,
+    1.77,
+    1.76,
+    1.75,
+    1.75,
+    1.74,
+    1.73,
+    1.73,
+)
 """Student's t for nine of ten values, on both sides, for 1 to 19 values. From 20 values on, their own nine tenths are used."""
 
 
@@ -273,4 +293,3 @@ def how_near(count: int, rows: str) -> str:
 def _between(low_ps: int, high_ps: int, error: float) -> tuple[int, int]:
     """Return (lowest, highest) of the real time, if predictions between ``low_ps`` and ``high_ps`` have at most this relative error."""
     return round(low_ps / (1 + error)), round(high_ps * (1 + error))
-

@@ -112,8 +112,8 @@ class Prediction:
 
     def _times(self) -> str:
         return (
-            f"  time           {self.time_ps / 1e6:.1f} us\n"
             f"{'' if self.band is None else self.band.to_text()}"
+            f"  time           {self.time_ps / 1e6:.1f} us\n"
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
             f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
             f"  bound by       {bottleneck(self.load, self.time_ps).to_text()}\n"

@@ -119,7 +119,9 @@ def comparison_html(network: Network, comparison: Comparison) -> str:
         if winner and winner.answer.complete
         else []
     )
-    header = element("h1", text(title), " ", *badge) + element("p", text(comparison.verdict()), class_="verdict")
+    header = element("h1", text(title), " ", *badge) + element(
+        "p", text(f"{comparison.verdict()} {comparison.elsewhere}".strip()), class_="verdict"
+    )
     purpose = (
         "This page compares predictions for one network; only what is named in the first column differs between them. "
         "Nothing was measured on hardware."

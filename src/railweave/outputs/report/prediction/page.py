@@ -356,7 +356,7 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
     ]
     if prediction.band is not None:
         shown.insert(
-            2,
+            0,
             (f"{prediction.band.low_ps / 1e6:,.1f} to {prediction.band.high_ps / 1e6:,.1f} us", "the time is between"),
         )
     for name, label in (("ecn_marked_packets", "marked"), ("pfc_pauses", "PFC pauses"), ("timeouts", "timeouts")):
