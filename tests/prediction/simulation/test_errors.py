@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -90,7 +91,7 @@ def test_a_question_like_published_rows_has_their_error() -> None:
         ({"others": "faults"}, "without faults"),
     ],
 )
-def test_beyond_them_it_says_so(changed: dict[str, object], said: str) -> None:
+def test_beyond_them_it_says_so(changed: dict[str, Any], said: str) -> None:
     found = of(**changed)
     assert said in found.outside
     assert found.error == of().error

@@ -7,7 +7,6 @@ without a band was never compared with published results, and gets no threshold.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from railweave.operations.bench.planning.making import (
 from railweave.operations.bench.planning.pairs import Pairs
 from railweave.operations.bench.planning.places import Place, Routed, places
 from railweave.operations.bench.planning.suites import ALL_REDUCE, ALL_TO_ALL, KINDS, SHORT, of_scope
-from railweave.prediction.simulation.errors import groups
+from railweave.prediction.simulation.errors import results
 from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.model.wiring import fabrics
 
@@ -134,7 +133,7 @@ def _of_job(routed: Routed, nic_places: Sequence[Place], job: Job, label: str, n
         )
     vendor = catalog().servers[job.model].gpu_vendor
     library = "RCCL" if vendor == "AMD" else "NCCL"
-    compared = {group.collective for group in groups() if group.library == library}
+    compared = {result.kind.collective for result in results() if result.kind.library == library}
     if left_out := [kind for kind in KINDS if kind not in compared]:
         notes.append(
             f"{', '.join(left_out)} of {library}: not compared: no result was published of this kind, so no threshold follows; "
@@ -180,8 +179,6 @@ def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *
             why = "the simulated run does not end"
         elif band is None or not band.known:
             why = f"not compared: {outside or 'no published result is of this kind'}"
-        elif other := _network_differs(outside, len(test.hosts)):
-            why = f"not compared: {other}"
         else:
             why = ""
         value, low, high = bus_band(predicted) if predicted.complete else (0.0, 0.0, 0.0)
@@ -201,24 +198,6 @@ def _collectives(network: Network, job: Job, label: str, kinds: Sequence[str], *
             beyond="" if why else outside,
             left_out=why,
         )
-
-
-def _network_differs(outside: str, servers: int) -> str:
-    """Return a sentence if a band comes from runs of one server and the prediction is of several servers, or the other way round.
-
-    ``outside`` is ``Band.outside``, which names the numbers of servers if they differ.
-    """
-    compared = re.search(r"of ([\d,]+(?: to [\d,]+)?) servers? \(here", outside)
-    if compared is None:
-        return ""
-    if servers == 1:
-        return (
-            f"Published results are of {compared[1]} servers over the network; one server does not use the network, "
-            "so they give no error for it."
-        )
-    if compared[1] == "1":
-        return "Published results are of one server, which does not use the network; so they give no error for several."
-    return ""
 
 
 def _writes(routed: Routed, nic_places: Sequence[Place], label: str, notes: list[str]) -> Iterator[Figure]:
