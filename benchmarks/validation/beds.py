@@ -76,14 +76,14 @@ def evpn_mi300x(flowsets: int, idle_us: int, samples: int) -> Network:
 
 H20 = """
 name: h20
-description: two servers of eight H20; eight ConnectX-7 of 400G are assumed, on one switch
+description: two servers of eight H20; eight ConnectX-7 of 200G are assumed, on one switch
 fabrics:
   backend:
     topology: {stripes: 1, leaves_per_stripe: 1}
     leaf: {device: qfx5240-64od, release: 23.4X100-D31}
     addressing: {server_mode: static, server_pool: 10.0.0.0/8, server_prefix: "10.{stripe}.{rail}.0/24"}
 servers:
-  - {names: "H20-[01-02]", model: hgx-h20-8gpu-cx7, stripe: stripe1}
+  - {names: "H20-[01-02]", model: hgx-h20-8gpu-cx7-200, stripe: stripe1}
 management: {pool: 172.20.0.0/24}
 """
 

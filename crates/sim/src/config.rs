@@ -189,6 +189,18 @@ pub enum Recovery {
     Selective,
 }
 
+/// Which notifications of a receiver have a least time between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CnpLimit {
+    /// Those of a queue pair.
+    #[default]
+    QueuePair,
+    /// Those to an address of a sender.
+    Address,
+    /// All that leave its port.
+    Port,
+}
+
 /// The transport of hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
@@ -223,8 +235,8 @@ pub struct HostConfig {
     pub dcqcn: Option<Dcqcn>,
     /// Whether the receiver notifies by a flag on the acknowledgement (the HPCC simulator), not by a packet.
     pub cnp_on_ack: bool,
-    /// Whether `Dcqcn::cnp_interval` is the least time between notifications from the receiver's port, not for each queue pair.
-    pub cnp_per_port: bool,
+    /// Between which notifications `Dcqcn::cnp_interval` is the least time.
+    pub cnp_limit: CnpLimit,
     /// What a NIC's proxy takes to prepare a message (NCCL's network proxy): it does one after another.
     pub post_cost: Ps,
     /// Receive buffer, bytes: it fills where the host takes packets more slowly than they come.
@@ -288,7 +300,7 @@ impl Default for Config {
                 cnp_class: 6,
                 dcqcn: Some(Dcqcn::connectx()),
                 cnp_on_ack: false,
-                cnp_per_port: false,
+                cnp_limit: CnpLimit::QueuePair,
                 post_cost: 0,
                 receive_buffer: 1 << 20,
                 receive_xoff: 512 << 10,

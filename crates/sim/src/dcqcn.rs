@@ -32,7 +32,7 @@ pub struct Dcqcn {
     pub hyper_mbps: f64,
     /// The rate never falls below this.
     pub minimum_mbps: f64,
-    /// The receiver sends a notification for a queue pair at most once in this time, or from its port (`HostConfig::cnp_per_port`).
+    /// The receiver sends a notification at most once in this time: for a queue pair, to an address or at all (`HostConfig::cnp_limit`).
     pub cnp_interval: Ps,
 }
 

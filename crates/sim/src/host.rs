@@ -1,7 +1,7 @@
 //! A host: one NIC port, its queue pairs as sender and receiver.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use crate::config::HostConfig;
 use crate::packet::{Packet, Ps};
@@ -41,8 +41,8 @@ pub struct Host {
     starts: BinaryHeap<Reverse<(Ps, u32)>>,
     /// When its proxy will have prepared what it was given.
     proxy: Ps,
-    /// Before this it sends no notification, where they are counted by port and not by queue pair.
-    notify: Ps,
+    /// Before these it sends no notification, where they are counted by address of the sender, or by port (its only entry).
+    notify: HashMap<u32, Ps>,
     /// Where it takes packets more slowly than they come.
     slow: Option<Box<Slow>>,
     /// When the next packet of the receive buffer will have been taken; `Ps::MAX`: there is none.
@@ -93,7 +93,7 @@ impl Host {
             timers: BinaryHeap::new(),
             starts: starts.into_iter().map(Reverse).collect(),
             proxy: 0,
-            notify: 0,
+            notify: HashMap::new(),
             slow: None,
             taken: Ps::MAX,
             storm: 0,

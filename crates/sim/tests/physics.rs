@@ -1,6 +1,6 @@
 //! What arithmetic says must come out.
 
-use railweave_sim::config::{Config, Ecn, Recovery, Vxlan, Watchdog};
+use railweave_sim::config::{CnpLimit, Config, Ecn, Recovery, Vxlan, Watchdog};
 use railweave_sim::dcqcn::{Dcqcn, State};
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
@@ -162,21 +162,24 @@ fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
 }
 
 #[test]
-fn a_port_that_counts_notifications_sends_one_in_an_interval_and_queue_pairs_one_each() {
+fn notifications_have_an_interval_by_port_by_address_or_by_queue_pair() {
     let topology = star(9, US);
-    let traffic = Traffic::flows((0..8).map(|src| (src, 8, 4096 * 500, 0)));
+    // two queue pairs from each of four hosts
+    let traffic = Traffic::flows((0..8).map(|place| (place / 2, 8, 4096 * 500, 0)));
     let mut config = Config::default();
     config.switch.classes[3].ecn = Ecn::Bytes { min: 0, max: 1, most: 65536 }; // every packet that waits is marked
-    let mut notified = |per_port: bool| {
-        config.host.cnp_per_port = per_port;
+    let mut notified = |limit: CnpLimit| {
+        config.host.cnp_limit = limit;
         let engine = run(config, &topology, &traffic);
         let intervals = engine.arrivals().iter().max().unwrap() / (4 * US) + 1;
         (engine.counters.cnps, intervals)
     };
-    let (by_port, intervals) = notified(true);
+    let (by_port, intervals) = notified(CnpLimit::Port);
     assert!(by_port > 1 && by_port <= intervals, "{by_port} notifications in {intervals} intervals");
-    let (by_queue_pair, intervals) = notified(false);
-    assert!(by_queue_pair >= 8 && by_queue_pair <= 8 * intervals);
+    let (by_address, intervals) = notified(CnpLimit::Address);
+    assert!(by_address > by_port && by_address <= 4 * intervals);
+    let (by_queue_pair, intervals) = notified(CnpLimit::QueuePair);
+    assert!(by_queue_pair > by_address && by_queue_pair <= 8 * intervals);
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod reference;
 use std::sync::Arc;
 
 use railweave_sim::balance::Balance;
-use railweave_sim::config::{Config, Ecn, Recovery, Service, Vxlan, Watchdog};
+use railweave_sim::config::{CnpLimit, Config, Ecn, Recovery, Service, Vxlan, Watchdog};
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::hashing::mix;
@@ -72,7 +72,7 @@ fn scenario(seed: u64) -> Scenario {
     config.host.reorder = [0, 3, 64][pick(3) as usize];
     config.host.reth_on_every_packet = pick(2) == 0;
     config.host.cnp_on_ack = pick(3) == 0;
-    config.host.cnp_per_port = pick(2) == 0;
+    config.host.cnp_limit = [CnpLimit::QueuePair, CnpLimit::Address, CnpLimit::Port][pick(3) as usize];
     config.host.post_cost = [0, 750_000][pick(2) as usize];
     config.host.receive_buffer = [100_000, 1 << 20][pick(2) as usize];
     config.host.receive_xoff = 50_000;

@@ -101,9 +101,9 @@ def test_frames_are_those_of_the_tenant_that_sends(tenant: str, header: str, tmp
     assert fabric.parameters["host.header"] == header
 
 
-def test_notifications_are_limited_by_queue_pair() -> None:
-    """With a limit for the port, as mlxconfig has it, published all-to-alls are further off (docs/validation.md)."""
-    assert bed("h100-rlb")[2].parameters.get("host.cnp-limit", "queue-pair") == "queue-pair"
+def test_notifications_of_connectx_are_limited_by_address() -> None:
+    """With a limit for the port, published all-to-alls are further off (docs/validation.md)."""
+    assert bed("h100-rlb")[2].parameters["host.cnp-limit"] == "address"
 
 
 @pytest.mark.parametrize("name", sorted(catalog().nics))

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use super::{Host, HostContext};
+use crate::config::CnpLimit;
 use crate::packet::{CE, Kind, LAST, Packet, Ps};
-use crate::transport::Arrival;
+use crate::transport::{Arrival, Receiver};
 
 impl Host {
     pub(super) fn receive(&mut self, context: &mut HostContext<'_>, packet: &Packet) {
@@ -47,6 +48,16 @@ impl Host {
         }
     }
 
+    /// The time before which no notification is sent to a sender's address.
+    #[inline]
+    fn notify_from<'a>(&'a mut self, limit: CnpLimit, address: u32, receiver: &'a mut Receiver) -> &'a mut Ps {
+        match limit {
+            CnpLimit::QueuePair => &mut receiver.notify,
+            CnpLimit::Address => self.notify.entry(address).or_default(),
+            CnpLimit::Port => self.notify.entry(0).or_default(),
+        }
+    }
+
     pub(super) fn data(&mut self, context: &mut HostContext<'_>, packet: &Packet) {
         let (config, now) = (context.config, packet.at);
         let receiver = &mut context.receivers[packet.qp as usize];
@@ -55,14 +66,14 @@ impl Host {
             |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..*packet };
         if packet.flags & CE != 0
             && let Some(dcqcn) = &config.dcqcn
-            && now >= if config.cnp_per_port { self.notify } else { receiver.notify }
+            && now >= *self.notify_from(config.cnp_limit, back, receiver)
         {
             if config.cnp_on_ack {
                 receiver.marked = true;
             } else {
                 self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
                 let next = now + dcqcn.cnp_interval;
-                *(if config.cnp_per_port { &mut self.notify } else { &mut receiver.notify }) = next;
+                *self.notify_from(config.cnp_limit, back, receiver) = next;
                 context.counters.cnps += 1;
                 context.counters.sent += 1;
             }

@@ -1,7 +1,7 @@
 //! The parameters there are: each one's name, meaning and range, declared once.
 
 use super::value::{Kind, Value};
-use crate::config::{Config, LOSSLESS, LOSSY, Recovery, Vxlan, Watchdog};
+use crate::config::{CnpLimit, Config, LOSSLESS, LOSSY, Recovery, Vxlan, Watchdog};
 
 /// A parameter. Where its name has an `N` between points, there is one for every class.
 pub struct Parameter {
@@ -117,7 +117,15 @@ pub const PARAMETERS: &[Parameter] = &[
     whole!("host.data-class", Kind::Count(0, 7), "class of data and acknowledgements", host.data_class),
     whole!("host.cnp-class", Kind::Count(0, 7), "class of congestion notification packets", host.cnp_class),
     flag!("host.cnp", &["packet", "ack"], "form of a congestion notification: a packet, or a flag on acknowledgements (the HPCC simulator)", host.cnp_on_ack),
-    flag!("host.cnp-limit", &["queue-pair", "port"], "scope of dcqcn.cnp-interval: each queue pair, or all notifications that leave the receiver's port", host.cnp_per_port),
+    Parameter {
+        name: "host.cnp-limit",
+        meaning: "scope of dcqcn.cnp-interval: each queue pair, each address of a sender, or all notifications that leave the receiver's port",
+        kind: Kind::Choice(&["queue-pair", "address", "port"]),
+        get: |config, _| Some(Value::Whole(config.host.cnp_limit as u64)),
+        set: |config, _, value| {
+            config.host.cnp_limit = [CnpLimit::QueuePair, CnpLimit::Address, CnpLimit::Port][whole(value) as usize];
+        },
+    },
     part!("dcqcn.g", Real, Kind::Part, "gain of alpha", host.dcqcn => g),
     part!("dcqcn.alpha-timer", Whole, Kind::Time(1000, SECOND), "time without a notification after which alpha decays", host.dcqcn => alpha_timer),
     part!("dcqcn.cut-interval", Whole, Kind::Time(0, SECOND), "the rate is cut at most once in this time", host.dcqcn => cut_interval),
@@ -129,7 +137,7 @@ pub const PARAMETERS: &[Parameter] = &[
     part!("dcqcn.additive", Real, Kind::Rate(0.0, 1e6), "additive increase", host.dcqcn => additive_mbps),
     part!("dcqcn.hyper", Real, Kind::Rate(0.0, 1e6), "hyper increase", host.dcqcn => hyper_mbps),
     part!("dcqcn.minimum", Real, Kind::Rate(0.001, 1e6), "the rate never falls below this", host.dcqcn => minimum_mbps),
-    part!("dcqcn.cnp-interval", Whole, Kind::Time(0, SECOND), "a receiver sends a notification at most once in this time (host.cnp-limit: for a queue pair, or at all)", host.dcqcn => cnp_interval),
+    part!("dcqcn.cnp-interval", Whole, Kind::Time(0, SECOND), "a receiver sends a notification at most once in this time (host.cnp-limit: for a queue pair, to an address, or at all)", host.dcqcn => cnp_interval),
     whole!("switch.ingress-pool-lossy", POOL, "ingress pool of lossy classes", switch.ingress_pool[LOSSY]),
     whole!("switch.ingress-pool-lossless", POOL, "ingress pool of lossless classes", switch.ingress_pool[LOSSLESS]),
     whole!("switch.egress-pool-lossy", POOL, "egress pool of lossy classes", switch.egress_pool[LOSSY]),

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use railweave_sim::balance::{Balance, Flowset, Load, best, flowlet};
-use railweave_sim::config::{CLASSES, Config, Ecn, Service};
+use railweave_sim::config::{CLASSES, CnpLimit, Config, Ecn, Service};
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::hashing::{mix, one_of};
 use railweave_sim::packet::{AGAIN, CE, ECT, Kind, LAST, OUTER_CE, Packet, Ps, TUNNEL};
@@ -95,7 +95,7 @@ pub struct Reference<'a> {
     proxies: Vec<Ps>,
     cnps: Vec<VecDeque<Packet>>,
     /// By node: before this its port sends no notification, where the port counts.
-    notify: Vec<Ps>,
+    notify: HashMap<(usize, u32), Ps>,
     heap: BinaryHeap<Event>,
     flying: Vec<Packet>,
     idle: Vec<usize>,
@@ -157,7 +157,7 @@ impl<'a> Reference<'a> {
             ready: vec![Vec::new(); nodes],
             proxies: vec![0; nodes],
             cnps: vec![VecDeque::new(); nodes],
-            notify: vec![0; nodes],
+            notify: HashMap::new(),
             heap,
             flying: Vec::new(),
             idle: Vec::new(),
@@ -832,7 +832,12 @@ impl<'a> Reference<'a> {
                     receiver.marked |= packet.flags & CE != 0 && config.dcqcn.is_some();
                 } else if let Some(dcqcn) = &config.dcqcn
                     && packet.flags & CE != 0
-                    && now >= if config.cnp_per_port { self.notify[node] } else { receiver.notify }
+                    && now
+                        >= match config.cnp_limit {
+                            CnpLimit::QueuePair => receiver.notify,
+                            CnpLimit::Address => self.notify.get(&(node, dst)).copied().unwrap_or(0),
+                            CnpLimit::Port => self.notify.get(&(node, 0)).copied().unwrap_or(0),
+                        }
                 {
                     let (bytes, class) = (config.cnp_bytes, config.cnp_class);
                     self.cnps[node].push_back(Packet {
@@ -845,7 +850,11 @@ impl<'a> Reference<'a> {
                         ..packet
                     });
                     let next = now + dcqcn.cnp_interval;
-                    *(if config.cnp_per_port { &mut self.notify[node] } else { &mut receiver.notify }) = next;
+                    match config.cnp_limit {
+                        CnpLimit::QueuePair => receiver.notify = next,
+                        CnpLimit::Address => _ = self.notify.insert((node, dst), next),
+                        CnpLimit::Port => _ = self.notify.insert((node, 0), next),
+                    }
                     self.counters.cnps += 1;
                     self.counters.sent += 1;
                 }
