@@ -13,7 +13,7 @@ from itertools import product
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from railweave.prediction.simulation.errors import FEWEST, Kind, half_width, regime_of
+from railweave.prediction.simulation.errors import FEWEST, Kind, Result, group_of, half_width, regime_of
 
 from .engine import ROOT
 from .fits import condition, off
@@ -43,6 +43,11 @@ class Compared:
     published_us: float
 
     @property
+    def result(self) -> Result:
+        """The condition as predictions have it."""
+        return Result(self.kind, self.servers, self.size, self.worst, self.engine)
+
+    @property
     def worst(self) -> float:
         """The larger of the errors that were left out."""
         return max(self.left, key=abs)
@@ -69,6 +74,7 @@ def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping
             job.name,
             regime,
             GPUS[job.bed],
+            outcome.algorithm,
             several=job.processes == 1,
             alone=servers == 1,
         )
@@ -80,29 +86,22 @@ def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping
     return result
 
 
-def grouped(conditions: Iterable[Compared]) -> dict[Kind, list[Compared]]:
-    """The conditions by kind."""
-    groups: dict[Kind, list[Compared]] = {}
+def grouped(conditions: Iterable[Compared]) -> dict[str, list[Compared]]:
+    """The conditions by what is said of them: all but the algorithm."""
+    groups: dict[str, list[Compared]] = {}
     for one in conditions:
-        groups.setdefault(one.kind, []).append(one)
-    return dict(
-        sorted(
-            groups.items(),
-            key=lambda item: (
-                item[0].library,
-                item[0].collective,
-                item[0].regime,
-                item[0].gpu,
-                item[0].alone,
-                item[0].several,
-            ),
-        )
-    )
+        kind = one.kind
+        where = "NVLink domains" if kind.domains else "1 server" if kind.alone else "servers"
+        processes = "one process a server" if kind.several else "one process a GPU"
+        groups.setdefault(
+            f"{kind.library} {kind.collective}, {kind.regime}, {kind.gpu}, {where}, {processes}", []
+        ).append(one)
+    return dict(sorted(groups.items()))
 
 
-def score(offs: Sequence[float], half: float) -> float:
-    """The mean interval score of bands of a half width, as logarithms: the width, and a penalty for each miss."""
-    return mean(2 * half + MISS * max(0.0, abs(one) - half) for one in offs)
+def score(size: float, half: float) -> float:
+    """The interval score of a band of a half width around an error, as logarithms: the width, and a penalty for a miss."""
+    return 2 * half + MISS * max(0.0, size - half)
 
 
 def closed_form(group: Sequence[Compared]) -> list[float]:
@@ -126,7 +125,10 @@ def _off_closed(one: Compared, fixed_us: float, rate: float) -> float:
 
 
 def by_group(conditions: Sequence[Compared]) -> list[str]:
-    """The groups, as lines of the document: errors, bands made without the condition, and the closed form."""
+    """The groups, as lines of the document: errors, bands made without the condition, and the closed form.
+
+    Bands are those of predictions: from the narrowest group that has enough of the other conditions.
+    """
     lines = [
         "Errors of conditions that were left out, by group, and the bands that follow from the other conditions:",
         "",
@@ -134,41 +136,37 @@ def by_group(conditions: Sequence[Compared]) -> list[str]:
         "|---|---|---|---|---|---|---|---|",
     ]
     every: list[bool] = []
-    for kind, group in grouped(conditions).items():
+    for name, group in grouped(conditions).items():
         offs = [abs(one.worst) for one in group]
-        halves = (
-            [half_width([other.worst for other in group if other is not one]) for one in group]
-            if len(group) > 1
-            else []
-        )
-        inside = [size <= half for size, half in zip(offs, halves, strict=True)] if halves else []
+        halves = [
+            math.log1p(group_of(one.kind, [other.result for other in conditions if other is not one]).error)
+            for one in group
+        ]
+        inside = [size <= half for size, half in zip(offs, halves, strict=True)]
         every += inside
         closed = [abs(error) for error in closed_form(group)]
-        scores = mean(score([size], half) for size, half in zip(offs, halves, strict=True)) if halves else 0.0
-        closed_halves = [half_width([b for k, b in enumerate(closed) if k != place]) for place in range(len(closed))]
-        closed_score = (
-            mean(score([size], half) for size, half in zip(closed, closed_halves, strict=True)) if closed else 0.0
-        )
-        name = f"{kind.library} {kind.collective}, {kind.regime}, {kind.gpu}, {'1 server' if kind.alone else 'servers'}, {'one process a server' if kind.several else 'one process a GPU'}"
+        own = mean(score(size, half) for size, half in zip(offs, halves, strict=True))
+        of_closed = "– | –"
+        if closed:
+            others = [
+                half_width([other for k, other in enumerate(closed) if k != place]) for place in range(len(closed))
+            ]
+            closed_score = mean(score(size, half) for size, half in zip(closed, others, strict=True))
+            of_closed = f"{_percent(median(closed))}, {_percent(mean(closed))} | {closed_score:.2f}"
         lines.append(
             f"| {name} | {len(group)} | {_percent(median(offs))}, {_percent(mean(offs))}, {_percent(max(offs))} "
-            f"| {_percent(median(halves)) if halves else '–'} | {f'{sum(inside)} of {len(inside)}' if inside else '–'} | {f'{scores:.2f}' if halves else '–'} "
-            f"| {f'{_percent(median(closed))}, {_percent(mean(closed))}' if closed else '–'} | {f'{closed_score:.2f}' if closed else '–'} |"
+            f"| {_percent(median(halves))} | {sum(inside)} | {own:.2f} | {of_closed} |"
         )
-    return [
-        *lines,
-        "",
-        f"{sum(every)} of {len(every)} left-out conditions lie in the band that the others of their group give.",
-    ]
+    return [*lines, "", f"{sum(every)} of {len(every)} conditions lie in the band that the others give."]
 
 
 def _percent(size: float) -> str:
     return f"{math.expm1(size):.1%}"
 
 
-def write(conditions: Iterable[Compared]) -> None:
-    """Write the conditions of servers into ``errors.json``."""
-    _keep([_record(one.kind, one.servers, one.size, one.worst, one.engine) for one in conditions], domains=False)
+def write(conditions: Iterable[Compared], of: str) -> None:
+    """Write conditions into ``errors.json``, and keep those of other sources. ``of`` is the source: ``published`` or ``field``."""
+    _keep([_record(one.kind, one.servers, one.size, one.worst, one.engine) for one in conditions], of)
 
 
 def write_domains(groups: Iterable[Sequence[tuple[int, int, float]]]) -> None:
@@ -179,20 +177,21 @@ def write_domains(groups: Iterable[Sequence[tuple[int, int, float]]]) -> None:
     records: list[dict[str, Any]] = []
     for rows in groups:
         for count, size, error in rows:
-            kind = Kind("NCCL", "all-reduce", "bandwidth", "GB200", several=False, alone=count == 1, domains=True)
+            kind = Kind("NCCL", "all-reduce", "bandwidth", "GB200", "", several=False, alone=count == 1, domains=True)
             records.append(_record(kind, count, size, math.log1p(error / 100), "flow"))
-    _keep(records, domains=True)
+    _keep(records, "racks")
 
 
 def _record(kind: Kind, servers: int, size: int, error: float, engine: str) -> dict[str, Any]:
     return {
-        "library": kind.library, "collective": kind.collective, "regime": kind.regime, "gpu": kind.gpu, "several": kind.several, "alone": kind.alone,
+        "library": kind.library, "collective": kind.collective, "regime": kind.regime, "gpu": kind.gpu,
+        "algorithm": kind.algorithm, "several": kind.several, "alone": kind.alone,
         **({"domains": True} if kind.domains else {}), "servers": servers, "bytes": size, "off": round(error, 4), "engine": engine,
     }  # fmt: skip
 
 
-def _keep(records: Sequence[dict[str, Any]], *, domains: bool) -> None:
-    """Write records of NVLink domains, or of servers, and keep the others of the file."""
-    others = [one for one in json.loads(FILE.read_text()) if one.get("domains", False) != domains]
-    groups = [*others, *records] if domains else [*records, *others]
-    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(one)}" for one in groups) + "\n]\n")
+def _keep(records: Sequence[dict[str, Any]], of: str) -> None:
+    """Write the records of a source, and keep those of others."""
+    every = [one for one in json.loads(FILE.read_text()) if one["of"] != of] + [{**one, "of": of} for one in records]
+    every.sort(key=lambda one: one["of"])
+    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(one)}" for one in every) + "\n]\n")

@@ -111,11 +111,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A prediction: its value, the fraction of packets that were marked (None: no packets), and the engine."""
+    """A prediction: its value, the fraction of packets that were marked (None: no packets), the engine, and NCCL's algorithm."""
 
     value: float
     marked: float | None = None
     engine: str = "packet"
+    algorithm: str = ""
 
 
 def run(job: Job, seeds: Iterable[int] = (1,)) -> float:
@@ -145,7 +146,7 @@ def run_once(job: Collective, seed: int, changed: Mapping[str, str] | None = Non
     found = agreed(network, job.name, job.size, **asked, bed=bed)
     counters = found.counters
     marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
-    return Outcome(found.time_ps / 1e6, marked, found.choice.engine)
+    return Outcome(found.time_ps / 1e6, marked, found.choice.engine, found.algorithm)
 
 
 def seeds_of(job: Collective, most: int) -> int:
@@ -283,7 +284,7 @@ def main() -> None:
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
-    errors.write(compared)
+    errors.write(compared, "published")
     print(f"{len(jobs)} rows, {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 

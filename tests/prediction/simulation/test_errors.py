@@ -29,7 +29,7 @@ from railweave.prediction.simulation.errors import (
 from railweave.prediction.simulation.seeds import over_seeds
 
 EXAMPLE = Path(__file__).parents[3] / "examples/h100-rlb.yaml"
-RINGS = Kind("RCCL", "all-reduce", "bandwidth", "MI300X", several=False)
+RINGS = Kind("RCCL", "all-reduce", "bandwidth", "MI300X", "Ring", several=False)
 
 
 def of(kind: Kind = RINGS, **changed: object) -> Band:
@@ -115,7 +115,7 @@ def test_what_was_never_compared_has_the_widest_band_of_its_regime(kind: Kind) -
 
 
 def test_congestion_was_compared_with_packets_only() -> None:
-    kind = Kind("NCCL", "all-to-all", "congested", "H100", several=False)
+    kind = Kind("NCCL", "all-to-all", "congested", "H100", "Ring", several=False)
     packets, flows = (of(kind, engine=engine) for engine in ("packet", "flow"))
     assert flows.error >= packets.error
     assert "only with packets" in flows.outside

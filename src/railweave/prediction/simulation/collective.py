@@ -532,6 +532,7 @@ def _band(attempt: _Attempt) -> Band:
         request.collective,
         regime_of(request.collective, request.size_bytes, servers, marked),
         job.servers[0].gpu,
+        attempt.workload.program.algorithm,
         several=job.gpus_per_process > 1,
         alone=servers == 1,
         domains=job.machines_per_server > 1,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 TABLE = Path(__file__).with_name("errors.json")
 
@@ -68,7 +68,7 @@ def regime_of(collective: str, size_bytes: int, servers: int, marked: float | No
 class Kind:
     """A kind of prediction.
 
-    - ``gpu``: the GPU model. ``several``: True if a process has several GPUs.
+    - ``gpu``: the GPU model. ``algorithm``: the library's algorithm. ``several``: True if a process has several GPUs.
     - ``alone``: True if there is only one server.
     - ``domains``: True if the servers are NVLink domains of several servers each.
     """
@@ -77,6 +77,7 @@ class Kind:
     collective: str
     regime: Regime
     gpu: str
+    algorithm: str
     several: bool
     alone: bool = False
     domains: bool = False
@@ -102,13 +103,11 @@ class Result:
 class Group:
     """Published results that predictions of a kind are compared with.
 
-    - ``of``: what the results have in common, as text, such as ``RCCL's all-reduce``.
-    - ``exact``: True if the results are of the same kind; False if they are only similar.
+    ``of`` says what the results have in common, such as ``RCCL's all-reduce``.
     """
 
     results: tuple[Result, ...]
     of: str
-    exact: bool
 
     @property
     def error(self) -> float:
@@ -182,7 +181,7 @@ def half_width(offs: Iterable[float]) -> float:
 def results() -> tuple[Result, ...]:
     """Return the errors in ``errors.json``, which is part of railweave."""
     records: list[dict[str, Any]] = json.loads(TABLE.read_text())
-    kinds = ("library", "collective", "regime", "gpu", "several", "alone", "domains")
+    kinds = ("library", "collective", "regime", "gpu", "algorithm", "several", "alone", "domains")
     return tuple(
         Result(
             Kind(**{name: record[name] for name in kinds if name in record}),
@@ -192,35 +191,43 @@ def results() -> tuple[Result, ...]:
     )
 
 
-def group_of(kind: Kind) -> Group:
-    """Return the published results that a prediction of a kind is compared with.
+LEVELS: tuple[tuple[str, ...], ...] = (
+    ("gpu", "algorithm", "several"),
+    ("gpu", "algorithm"),
+    ("gpu",),
+    ("algorithm",),
+    (),
+)
+"""The fields that results and a prediction must share, from the narrowest group to the widest.
 
-    They have the same library, collective, regime and GPU, one server or several, and processes of the same kind. If there are fewer than ``FEWEST``, results of
-    other processes and then of other GPUs are added. If there are still too few, the group is the one of all kinds with the same regime
-    that has the largest error.
+All groups also share library, collective and regime, one server or several, and NVLink domains or servers.
+"""
+
+
+def group_of(kind: Kind, among: Sequence[Result] | None = None) -> Group:
+    """Return the published results that a prediction of a kind is compared with: the narrowest group of ``LEVELS`` with ``FEWEST`` results.
+
+    If there is none, it is the group of the same regime with the largest error. ``among`` are the results to choose from; None means all.
     """
     name = f"{kind.library}'s {kind.collective}"
-    same = [result for result in results() if _like(result.kind, kind)]
-    of_gpu = [result for result in same if result.kind.gpu == kind.gpu]
-    exact = [result for result in of_gpu if result.kind.several == kind.several]
-    for found, of, is_exact in (
-        (exact, f"{name} on {kind.gpu}", True),
-        (of_gpu, f"{name} on {kind.gpu}", True),
-        (same, name, False),
-    ):
+    every = results() if among is None else among
+    same = [result for result in every if _like(result.kind, kind)]
+    for level in LEVELS:
+        found = [result for result in same if all(getattr(result.kind, name) == getattr(kind, name) for name in level)]
         if len(found) >= FEWEST:
-            return Group(tuple(found), of, is_exact)
-    return _widest(kind.regime)
+            return Group(tuple(found), f"{name} on {kind.gpu}" if "gpu" in level else name)
+    return _widest(kind.regime, tuple(every))
 
 
 @cache
-def _widest(regime: Regime) -> Group:
+def _widest(regime: Regime, among: tuple[Result, ...]) -> Group:
+    """Return the group of a regime with the largest error, by library, collective and GPU."""
     kinds: dict[tuple[str, str, str], list[Result]] = {}
-    for result in results():
+    for result in among:
         if result.kind.regime == regime and not result.kind.domains:
             kinds.setdefault((result.kind.library, result.kind.collective, result.kind.gpu), []).append(result)
     groups = [
-        Group(tuple(found), f"{library}'s {collective} on {gpu}, the kind with the largest errors", exact=False)
+        Group(tuple(found), f"{library}'s {collective} on {gpu}, the kind with the largest errors")
         for (library, collective, gpu), found in kinds.items()
         if len(found) >= FEWEST
     ]
@@ -228,8 +235,7 @@ def _widest(regime: Regime) -> Group:
 
 
 def _like(one: Kind, other: Kind) -> bool:
-    common = replace(other, gpu=one.gpu, several=one.several)
-    return one == common
+    return one == replace(other, gpu=one.gpu, algorithm=one.algorithm, several=one.several)
 
 
 def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int, others: str = "") -> Band:
@@ -241,7 +247,7 @@ def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int
     """
     group = group_of(kind)
     if engine == "flow" and kind.regime == "congested" and not any(result.engine == "flow" for result in group.results):
-        group = _widest(kind.regime)
+        group = _widest(kind.regime, results())
     count = len(group.results)
     compared = f"nine of ten such predictions, by the errors of {count} published results of {group.of}"
     known = any(_like(result.kind, kind) for result in group.results)
