@@ -79,7 +79,7 @@ def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None
     out, network = made(tmp_path, "--gpus", "1024", "--nic", "connectx-7", "--oversubscription", "2:1", "--lb", "rlb")
     assert "servers: 128 x h100-8gpu-cx7, 8 GPUs and 8 NICs each (ConnectX-7, one port of 400G)" in out
     assert (
-        'other models that match "connectx-7": dgx-h100, dgx-h100-2gpu, dgx-h100-aidc, dgx-h200, hgx-h200-8gpu-cx7, dgx-b200, gb200-nvl72, generic-gpu-server; choose with --nic NAME'
+        'other models that match "connectx-7": dgx-h100, dgx-h100-2gpu, dgx-h100-aidc, dgx-h200, hgx-h200-8gpu-cx7, hgx-h20-8gpu-cx7, dgx-b200, gb200-nvl72, generic-gpu-server; choose with --nic NAME'
         in out
     )
     assert "switches: qfx5240-64od (64 x 800G OSFP), as 128 ports of 400G, running junos" in out

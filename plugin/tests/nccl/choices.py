@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.model.catalog import catalog
 from railweave.prediction.collectives.channels import channel_count
 from railweave.prediction.collectives.job import Job, Nic, Server, gpu_link
 from railweave.prediction.collectives.nccl import parameters
@@ -83,7 +82,11 @@ def topology(case: Case) -> str:
     gpu = GPUS[case.gpu]
     ids = " ".join(f'{name}="0x1"' for name in ("vendor", "device", "subsystem_vendor", "subsystem_device"))
     of_slot = f'{ids} link_speed="{PCIE[gpu.pcie]}" link_width="16"'
-    vendor = 'vendor="GenuineIntel" familyid="6" modelid="143"' if gpu.cpu == "Intel" else 'vendor="AuthenticAMD" familyid="175" modelid="1"'
+    vendor = (
+        'vendor="GenuineIntel" familyid="6" modelid="143"'
+        if gpu.cpu == "Intel"
+        else 'vendor="AuthenticAMD" familyid="175" modelid="1"'
+    )
     lines = ['<system version="1">']
     each = case.gpus if case.gpus <= gpu.per_switch else case.gpus // 2
     for first in range(0, case.gpus, each):
@@ -95,7 +98,9 @@ def topology(case: Case) -> str:
                 bus = 16 * (member + 1)
                 nvlink = f'<nvlink target="fffffff:ffff:ff" count="{gpu.links}" tclass="0x068000"/>'
                 name = f'<gpu dev="{member}" sm="{gpu.capability}" rank="{member}" gdr="1">'
-                lines.append(f'<pci busid="0000:{bus + 1:02x}:00.0" class="0x030200" {of_slot}>{name}{nvlink}</gpu></pci>')
+                lines.append(
+                    f'<pci busid="0000:{bus + 1:02x}:00.0" class="0x030200" {of_slot}>{name}{nvlink}</gpu></pci>'
+                )
                 if member * case.nics % case.gpus == 0:
                     nic = member * case.nics // case.gpus
                     net = f'name="nic{nic}" dev="{nic}" speed="{case.gbps * 1000}" port="1" guid="0x{nic + 256:x}"'
@@ -112,13 +117,14 @@ def of_nccl(program: str, case: Case) -> list[list[str]]:
         file.write(topology(case))
         file.flush()
         words = [program, file.name, str(case.servers), str(case.gpus), str(GPUS[case.gpu].capability)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"NCCL_IGNORE_DISABLED_P2P": "2"})
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=True, env=os.environ | {"NCCL_IGNORE_DISABLED_P2P": "2"}
+        )
     return [line.split() for line in done.stdout.splitlines()]
 
 
 def main(program: str, version: str, *, write: bool) -> int:
     """Compare all cases, print the differences, and return how many there are."""
-    assert catalog().servers
     nccl, differences, estimates, recorded = parameters(), 0, 0, []
     for case in cases():
         job, collectives = case.job(), {}
@@ -142,12 +148,16 @@ def main(program: str, version: str, *, write: bool) -> int:
             choice = choose(job, nccl, collective, size, channels)
             if [choice.algorithm, choice.protocol] != words[-3:-1]:
                 differences += 1
-                print(f"{case} {collective} {size}: NCCL takes {words[-3:]}, railweave {choice.algorithm} {choice.protocol}")
+                print(
+                    f"{case} {collective} {size}: NCCL takes {words[-3:]}, railweave {choice.algorithm} {choice.protocol}"
+                )
             steps = collectives.setdefault(collective, [])
             if not steps or steps[-1][1:] != words[-3:-1]:
                 steps.append([size, *words[-3:-1]])
         recorded.append({**case._asdict(), "choices": collectives})
-    print(f"test-nccl: NCCL {version}: {estimates:,} estimates and the choices of {len(recorded)} jobs compared, {differences} differ")
+    print(
+        f"test-nccl: NCCL {version}: {estimates:,} estimates and the choices of {len(recorded)} jobs compared, {differences} differ"
+    )
     if write:
         rows = ",\n".join(json.dumps(row) for row in recorded)
         RECORDED.write_text(f'{{"version": "{version}", "jobs": [\n{rows}\n]}}\n')

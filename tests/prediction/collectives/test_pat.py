@@ -116,8 +116,8 @@ def test_trees_of_switches_send_from_every_nic_on_every_channel() -> None:
     check(job, switched)
     assert (sent_by_nic(job, switched) == sent_by_nic(job, tree)).all()
     assert (len(tree.connections), len(switched.connections)) == (16 * 6, 16 * 8 * 6)
-    # 45.5 GB/s for each of 8 channels of the search, after a hop inside and two up and down the tree
-    assert switched.floor_ps == pytest.approx((25 + 4 * 20.9) * 1e6 + size * 62 / 32 / (8 * 45.5e9) * 1e12, rel=1e-6)
+    # 45.5 GB/s for each of 8 channels of the search, after a hop inside, two up and down the tree, and the first of 8 chunks
+    assert switched.floor_ps == pytest.approx((25 + 4 * 20.9) * 1e6 + 9 / 8 * size * 62 / 32 / 364e9 * 1e12, rel=1e-6)
     large = single_message_program(job, "all-reduce", 1 << 30, parameters({**words, "NCCL_ALGO": "NVLSTree"}))
     assert large.algorithm == "NVLSTree"
 

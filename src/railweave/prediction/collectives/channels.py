@@ -176,7 +176,7 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 FAST_GBYTES, FEW_CHANNELS = 45.0, 16
-"""From Hopper on, fewer than 16 channels are doubled once more over several servers if a channel has more than 45 x 10^9 byte/s."""
+"""From Hopper on, fewer than 16 channels are doubled again over several servers if a channel has more than 45 x 10^9 byte/s."""
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
@@ -184,7 +184,7 @@ def _crosses(job: Job, nccl: Parameters) -> bool:
 
     ``nccl`` has NCCL's parameters.
     """
-    if nccl["NCCL_CROSS_NIC"] == 2:  # noqa: PLR2004 - the library decides
+    if nccl["NCCL_CROSS_NIC"] == 2:
         asked = nccl["NCCL_PXN_DISABLE"] == 1 or ring_graph(job).crosses
     else:
         asked = nccl["NCCL_CROSS_NIC"] == 1

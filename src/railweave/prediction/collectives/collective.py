@@ -35,7 +35,7 @@ from railweave.prediction.collectives.program import (
     refuse_beyond,
     sliced,
 )
-from railweave.prediction.collectives.tree import TREES, pat, tree
+from railweave.prediction.collectives.tree import TREES, chunk_bytes, pat, streams, tree
 from railweave.prediction.collectives.tuning import SWITCHED, Choice, choose, launch_of_others_us, switched_gbytes, tree_share
 
 if TYPE_CHECKING:
@@ -586,11 +586,16 @@ def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | 
 def _floor_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
     """Return the shortest possible time in ps: the launch, and the time that links between GPUs need for the data.
 
-    With NVLS and NVLSTree, the first chunk's latency comes before the data and the last chunk's after it.
+    NVLS and NVLSTree also have their latency. In NVLSTree, switches reduce the first chunks before they hand any out.
     """
-    hops = 2 * (len(job.servers).bit_length() - 1) if choice.algorithm == "NVLSTree" else 0
-    latency = choice.gpu_hop_ps + hops * choice.network_hop_ps if choice.algorithm in SWITCHED else 0
-    return choice.launch_ps + latency + links_need_ps(job, nccl, collective, size_bytes, choice)
+    links = links_need_ps(job, nccl, collective, size_bytes, choice)
+    latency = choice.gpu_hop_ps if choice.algorithm in SWITCHED else 0
+    if choice.algorithm == "NVLSTree":
+        latency += 2 * (len(job.servers).bit_length() - 1) * choice.network_hop_ps
+        share = -(-size_bytes // len(streams(job, choice)[0]))
+        first = min(share, chunk_bytes(job, choice, cut(nccl, choice.protocol, ring=False).chunk, share))
+        latency += links * first // share
+    return choice.launch_ps + latency + links
 
 
 def _draft(

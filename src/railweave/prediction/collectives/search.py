@@ -123,7 +123,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """What the search reads of a server. Bandwidths are in 10^9 byte/s."""
+    """A server as the search sees it. Bandwidths are in 10^9 byte/s."""
 
     constants: Generation
     gpus: int
@@ -233,11 +233,7 @@ def _tree(server: _Server) -> Graph:
         speed
         for speed in server.constants.across
         if ring.across <= speed <= 2 * ring.across
-        and (
-            server.gpus == 1
-            or _spread(server, ring.channels, speed)
-            or ring.channels * speed <= server.nvlink
-        )
+        and (server.gpus == 1 or _spread(server, ring.channels, speed) or ring.channels * speed <= server.nvlink)
     ]
     return Graph(ring.channels, max(fed, default=ring.inside), ring.across)
 

@@ -291,10 +291,10 @@ def chunk_bytes(job: Job, choice: Choice, chunk: int, share: int) -> int:
 def _most_switched_bytes(job: Job) -> int:
     """Return the largest chunk in bytes of NVLSTree (``transport/nvls.cc``, `ncclNvlsTuning`)."""
     servers, gpus, nic = len(job.servers), job.gpus_per_server, job.servers[0].nics[0].rate_mbps / 8000
-    if generation(job) is not BLACKWELL or nic < 48:  # noqa: PLR2004 - 400G
-        return 65_536 if servers >= 4 else 131_072  # noqa: PLR2004
-    if servers == 2:  # noqa: PLR2004
-        return 262_144 if gpus <= 4 else 65_536 if gpus >= 16 or nic < 96 else 131_072  # noqa: PLR2004
-    if nic >= 96:  # noqa: PLR2004 - 800G
-        return 262_144 if gpus <= 8 else 131_072 if gpus < 32 else 65_536  # noqa: PLR2004
+    if generation(job) is not BLACKWELL or nic < 48:
+        return 65_536 if servers >= 4 else 131_072
+    if servers == 2:
+        return 262_144 if gpus <= 4 else 65_536 if gpus >= 16 or nic < 96 else 131_072
+    if nic >= 96:
+        return 262_144 if gpus <= 8 else 131_072 if gpus < 32 else 65_536
     return 65_536

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS, Parameters
 from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS, Parameters
 from railweave.prediction.collectives.search import (
     BLACKWELL,
     generation,
@@ -378,7 +378,7 @@ def bandwidth_gbytes(
         return switched_gbytes(job, collective, algorithm, network=True)
     graph = ring_graph(job) if algorithm == "Ring" else tree_graph(job)
     channels = graph.channels if channels is None else channels
-    bus = graph.channels * (graph.inside if several < 2 else graph.across)  # noqa: PLR2004 - two servers
+    bus = graph.channels * (graph.inside if several < 2 else graph.across)
     if algorithm == "PAT":
         return PAT_GBYTES * bus
     least_ll = LL_MOST_GBYTES[job.servers[0].cpu][several - 1] if several else constants.ll
@@ -410,7 +410,7 @@ def switched_gbytes(job: Job, collective: Collective, algorithm: str, *, network
     if algorithm == "NVLSTree":
         bus = min(bus, constants.nvls_tree[min(servers, 3) - 1])
         if network:
-            bus = min(bus, graph.across * (2 if servers == 2 else 1))  # noqa: PLR2004 - two servers
+            bus = min(bus, graph.across * (2 if servers == 2 else 1))
     elif network:
         bus = min(bus, graph.across)
     return graph.channels * bus * (ranks / (2 * (ranks - 1)) if reduces else 1)

@@ -40,10 +40,10 @@ def predictions_of(
     if seeds == 1:
         best: JobPrediction | None = None
         for asked in questions(network, given):
-            found = answer(network, asked, watch=watch, progress=progress, announce=announce)
-            found = with_fall(network, asked, found, best)
-            best = max((found, best), key=_bus_bandwidth) if best else found
-            yield found
+            prediction = answer(network, asked, watch=watch, progress=progress, announce=announce)
+            prediction = with_fall(network, asked, prediction, best)
+            best = max((prediction, best), key=_bus_bandwidth) if best else prediction
+            yield prediction
         return
     wanted = [None] if given.get("size") is None else sizes(str(given["size"]))
     for size in wanted:
@@ -51,8 +51,8 @@ def predictions_of(
         yield over_seeds(network, sized, seeds, watch=watch, progress=say)
 
 
-def _bus_bandwidth(found: JobPrediction) -> float:
-    return found.steps[0].prediction.bus_bandwidth_gbytes
+def _bus_bandwidth(prediction: JobPrediction) -> float:
+    return prediction.steps[0].prediction.bus_bandwidth_gbytes
 
 
 def over_seeds(

@@ -31,8 +31,8 @@ from railweave.prediction.collectives.job import Job, Nic, Server, gpu_link
 from railweave.prediction.collectives.nccl import PROTOCOLS, Parameters, parameters
 from railweave.prediction.collectives.program import cut
 from railweave.prediction.collectives.queue_pairs import parts_of
-from railweave.prediction.collectives.single_message import ring_loops, ring_ps, ring_steps, wire_ps
 from railweave.prediction.collectives.search import ring_graph
+from railweave.prediction.collectives.single_message import ring_loops, ring_ps, ring_steps, wire_ps
 from railweave.prediction.collectives.tree import chunk_bytes, most_edges
 from railweave.prediction.collectives.tuning import Choice, bandwidth_gbytes, choice_of
 
