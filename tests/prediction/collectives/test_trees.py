@@ -79,7 +79,7 @@ def test_a_chunk_by_hand() -> None:
     found = program(job, "all-reduce", 4096, parameters({**TREE, "NCCL_MAX_NCHANNELS": "1"}), launch_ps=0)
     assert found.connections.tolist() == [[2, 0, 0], [0, 2, 0]]
     assert found.after.tolist() == [0]
-    hop = 4_000_000 + 4096 * 8000 / 2966
+    hop = 4_000_000 + 4096 * 8000 / 2966.4
     assert found.delay_ps.tolist() == pytest.approx([hop, 14_000_000 - SWITCH_AND_POST_PS + hop], abs=2)
     assert found.tail_ps == pytest.approx(14_000_000 - SWITCH_AND_POST_PS + hop, abs=2)
 
