@@ -1,0 +1,283 @@
+"""Published results that no constant was fitted on: outputs of nccl-tests and rccl-tests on other clusters.
+
+``python -m benchmarks.validation.field`` reads ``field.csv`` beside this module, predicts every row at its own size, and writes all rows
+into docs/validation-field.csv and the errors by set into docs/validation.md. A row is one size. Its published time is the mean of both
+places (in place and out of place), because NCCL does the same work for them.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from multiprocessing import Pool
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, cast
+
+from railweave.outputs.folder.designing import design_file
+from railweave.pages.table import Table, columns, csv_text
+from railweave.prediction.collectives.channels import bus_factor
+from railweave.prediction.simulation.collective import predict
+from railweave.prediction.simulation.conditions import bed_of
+
+from .engine import ROOT
+
+if TYPE_CHECKING:
+    from railweave.model.network.model import Network
+    from railweave.prediction.collectives.channels import Collective
+
+ROWS = Path(__file__).with_suffix(".csv")
+DOCUMENT = ROOT / "docs/validation.md"
+EVERY = ROOT / "docs/validation-field.csv"
+BEGIN, END = "<!-- field: begin -->", "<!-- field: end -->"
+LARGE = 4 << 20
+SERVERS_PER_STRIPE, SPINES = 64, 4
+NOT_MODELLED = ("NCCL_NVLS_ENABLE",)
+"""Settings of the sources that railweave does not know: NVLS is not among the algorithms that it chooses."""
+
+FABRIC = """
+name: field
+fabrics:
+  backend:
+    topology: {{stripes: {stripes}, spines: {spines}, links_per_spine: {links}}}
+    leaf: {{device: qfx5240-64od}}
+    load_balancing: {{mode: dlb-flowlet}}
+servers:
+  - {{names: "host-[001-{servers:03d}]", model: {model}}}
+hardware:
+  servers:
+    a100-16x100:
+      extends: dgx-a100-aidc
+      nics:
+        gpu:
+          nic: connectx-6dx-100
+          names: [{names}]
+          rdma: [{devices}]
+          per_gpu: true
+          source: "OCI shape BM.GPU4.8: 8 x 2 x 100G; that the NICs are ConnectX-6 Dx is assumed"
+"""
+
+RACKS = """
+name: field
+fabrics:
+  backend:
+    topology: {{stripes: {racks}, planes: 2, servers_per_stripe: 18, spines: 9, links_per_spine: 4}}
+    leaf: {{device: qfx5240-64od}}
+    load_balancing: {{mode: dlb-flowlet}}
+servers:
+  - {{names: "host-[001-{trays:03d}]", model: {model}}}
+"""
+
+
+@dataclass(frozen=True)
+class Bed:
+    """The servers of a set.
+
+    - ``server_gbytes_per_s``: the line rate of a server's NICs together, for the closed form.
+    - ``link_gbytes_per_s``: the raw rate of a GPU's links within its server, for the closed form.
+    - ``processes``: the processes of a server; None: one for each GPU.
+    - ``domains``: the racks that are one NVLink domain each; 0: the servers are no racks.
+    """
+
+    model: str
+    server_gbytes_per_s: float = 400
+    link_gbytes_per_s: float = 450
+    processes: int | None = None
+    domains: int = 0
+
+
+BEDS = {
+    "A100, 16 x 100G RoCE": Bed("a100-16x100", 200, 300),
+    "H100": Bed("h100-8gpu-cx7"),
+    "H200": Bed("dgx-h200", processes=1),
+    "B200": Bed("dgx-b200", link_gbytes_per_s=900),
+    "MI355X": Bed("mi355x-8gpu-pollara", link_gbytes_per_s=538),
+    "MI355X, one server": Bed("mi355x-8gpu-pollara", link_gbytes_per_s=538, processes=1),
+    "GB300, one rack": Bed("gb300-nvl72", 400, 900, domains=1),
+    "GB300, two racks": Bed("gb300-nvl72", 400, 900, domains=2),
+}
+"""The servers, by the beginning of a set's name; the longest counts."""
+
+PAYLOAD = 0.98
+"""The payload in a packet of 4096 bytes, for the closed form."""
+LATENCY_US = 30.0
+"""The constant latency of the closed form."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published row: a collective of one size on ``servers`` servers."""
+
+    group: str
+    servers: int
+    collective: Collective
+    size: int
+    published_us: float
+    nccl: str
+    source: str
+    predicted_us: float = 0
+    how: str = ""
+    wall_s: float = 0
+
+    @property
+    def bed(self) -> Bed:
+        """The servers of the row's set."""
+        return BEDS[max((name for name in BEDS if self.group.startswith(name)), key=len)]
+
+    @property
+    def closed_form_us(self) -> float:
+        """The time that bytes over the line rate and a constant latency give."""
+        bed = self.bed
+        if self.servers == 1 or bed.domains:
+            gpus, gbytes_per_s = (8, bed.link_gbytes_per_s) if self.servers == 1 else (4 * self.servers, 900.0)
+        elif self.collective in {"all-to-all", "send-recv"}:
+            gpus, gbytes_per_s = 8 * self.servers, bed.server_gbytes_per_s / 8
+            if self.collective == "all-to-all":  # what stays in the server does not cross NICs
+                part = (self.servers - 1) / self.servers
+                return LATENCY_US + self.size * part / (gbytes_per_s * PAYLOAD) / 1e3
+        else:
+            gpus, gbytes_per_s = 8 * self.servers, min(bed.server_gbytes_per_s, bed.link_gbytes_per_s)
+        return LATENCY_US + self.size * bus_factor(self.collective, gpus) / (gbytes_per_s * PAYLOAD) / 1e3
+
+    @property
+    def error(self) -> float:
+        """The part by which the prediction is off; below 0: too quick."""
+        return self.predicted_us / self.published_us - 1
+
+    @property
+    def closed_form_error(self) -> float:
+        """The part by which the closed form is off."""
+        return self.closed_form_us / self.published_us - 1
+
+
+def rows() -> list[Row]:
+    """The rows of ``field.csv``."""
+    with ROWS.open() as lines:
+        return [
+            Row(
+                group=r["set"],
+                servers=int(r["servers"]),
+                collective=cast("Collective", r["collective"]),
+                size=int(r["size_bytes"]),
+                published_us=(float(r["out_of_place_us"]) + float(r["in_place_us"])) / 2,
+                nccl=r["nccl"],
+                source=r["source"],
+            )
+            for r in csv.DictReader(lines)
+        ]
+
+
+@cache
+def network(model: str, servers: int, domains: int) -> Network:
+    """The network of a set: rails on one leaf each, without oversubscription.
+
+    The published networks have as many NICs of the same rate. Their switches are not published; InfiniBand is taken as Ethernet.
+    """
+    nics = 16 if model == "a100-16x100" else 8
+    stripes = -(-servers // SERVERS_PER_STRIPE)
+    links = -(-servers // (stripes * SPINES))  # as much rate to spines as to servers
+    text = (
+        RACKS.format(racks=domains, trays=18 * domains, model=model)
+        if domains
+        else FABRIC.format(
+            stripes=stripes,
+            spines=SPINES,
+            links=links,
+            servers=servers,
+            model=model,
+            names=", ".join(f"gpu{nic}_eth" for nic in range(nics)),
+            devices=", ".join(f"mlx5_{nic}" for nic in range(nics)),
+        )
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fabric.yaml"
+        file.write_text(text)
+        return design_file(file)[0]
+
+
+def predicted(row: Row) -> Row:
+    """The row with its prediction, at its own size: by packets if that takes seconds, else by flows."""
+    bed = row.bed
+    net = network(bed.model, row.servers, bed.domains)
+    hosts = None
+    if bed.domains:
+        trays = row.servers // bed.domains
+        hosts = ",".join(f"host-[{18 * rack + 1:03d}-{18 * rack + trays:03d}]" for rack in range(bed.domains))
+    nccl = dict(setting.split("=") for setting in row.nccl.split() if not setting.startswith(NOT_MODELLED))
+    begin = time.monotonic()
+    result = predict(
+        net, row.collective, row.size, nccl=nccl, bed=bed_of(net, order=hosts, processes=bed.processes), most_hops=MOST_HOPS
+    )
+    how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
+    return replace(row, predicted_us=result.time_ps / 1e6, how=how, wall_s=time.monotonic() - begin)
+
+
+MOST_HOPS = 300_000_000
+"""Packet hops above which a row is run by flows."""
+
+COLUMNS = columns(
+    "set", "servers", "collective", "bytes", "NCCL", "published, us", "predicted, us", "off by", "closed form off by", "run as", "source"
+)  # fmt: skip
+SUMMARY = columns("set", "servers", "collective", "sizes", "rows", "median off", "worst", "closed form: median off", "worst")
+
+
+def summary(every: list[Row]) -> list[str]:
+    """The errors by set, collective and sizes, as lines of the document."""
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in every:
+        sizes = "from 4 MiB" if row.size >= LARGE else "below 4 MiB"
+        asked = f" ({', '.join(row.nccl.replace('NCCL_', '').split())})" if row.nccl.startswith("NCCL_MIN_CTAS") or "Ring " in row.nccl and "CTAS" in row.nccl else ""
+        servers = "2 to 64" if "together" in row.source else str(row.servers)
+        groups.setdefault((row.group + asked, servers, row.collective, sizes), []).append(row)
+    cells: list[tuple[str, ...]] = []
+    for key, found in groups.items():
+        worst, closed = (max(errors, key=abs) for errors in ([r.error for r in found], [r.closed_form_error for r in found]))
+        cells.append(
+            (
+                *key,
+                str(len(found)),
+                f"{median(abs(r.error) for r in found):.1%}",
+                f"{worst:+.1%}",
+                f"{median(abs(r.closed_form_error) for r in found):.1%}",
+                f"{closed:+.1%}",
+            )
+        )
+    return Table(SUMMARY, cells).to_markdown()
+
+
+def cells(every: list[Row]) -> list[tuple[str, ...]]:
+    """The cells of all rows."""
+    return [
+        (
+            row.group, str(row.servers), row.collective, str(row.size), row.nccl, f"{row.published_us:.6g}", f"{row.predicted_us:.6g}",
+            f"{row.error:+.1%}", f"{row.closed_form_error:+.1%}", row.how, row.source,
+        )
+        for row in every
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Predict all rows, print the errors by set, and write both documents. Words of the command line choose sets."""
+    wanted = sys.argv[1:]
+    chosen = [row for row in rows() if not wanted or any(word in row.group for word in wanted)]
+    with Pool(2) as pool:
+        every = pool.map(predicted, chosen, chunksize=1)
+    if wanted:
+        for row in every:
+            print(f"{row.group} {row.servers} {row.collective} {row.size} {row.nccl}: {row.published_us:.1f} {row.predicted_us:.1f} {row.error:+.1%} {row.closed_form_error:+.1%} {row.how} {row.wall_s:.1f} s")
+        return
+    lines = "\n".join(summary(every))
+    print(lines)
+    EVERY.write_text(csv_text(COLUMNS, cells(every)))
+    before, _, rest = DOCUMENT.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{lines}\n{END}{after}")
+    print(f"{len(every)} rows, {sum(row.wall_s for row in every):.0f} s of runs", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
