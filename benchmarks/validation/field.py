@@ -18,11 +18,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, cast
 
+from benchmarks import training
+
+from railweave.model.catalog import in_force
 from railweave.outputs.folder.designing import design_file
 from railweave.pages.table import Table, columns, csv_text
 from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.training.question import predict_training
 
 from .engine import ROOT
 
@@ -35,7 +39,7 @@ DOCUMENT = ROOT / "docs/validation.md"
 EVERY = ROOT / "docs/validation-field.csv"
 BEGIN, END = "<!-- field: begin -->", "<!-- field: end -->"
 LARGE = 4 << 20
-SERVERS_PER_STRIPE, SPINES = 64, 4
+SERVERS_PER_STRIPE, SPINES = 64, 8
 NOT_MODELLED = ("NCCL_NVLS_ENABLE",)
 """Settings of the sources that railweave does not know: NVLS is not among the algorithms that it chooses."""
 
@@ -102,6 +106,20 @@ BEDS = {
 }
 """The servers, by the beginning of a set's name; the longest counts."""
 
+STEPS = ((64, 128, 4.63), (128, 256, 4.63), (256, 512, 4.92), (512, 1024, 5.39), (592, 1184, 5.59))
+"""GPUs, batch and seconds of steps of Llama 3 70B in 8 bits on B200 with 400G each, all parameters sharded (FSDP), one sequence at a time.
+
+togethercomputer/together-dgxc-benchmarking, tests/b200/reports/Llama_70B_FP8_Scaling_Benchmark_Report.md. Activations of five layers lie in
+the memory of the host there, which is not modelled.
+"""
+STEPS_TITLE = "Llama 3 70B in 8 bits with FSDP on B200, two sequences a GPU and step:"
+STEP_JOB = """
+model: llama3-70b
+parallel: {{zero: 3}}
+batch: {{global: {batch}, micro: 1}}
+dtype: fp8
+"""
+
 PAYLOAD = 0.98
 """The payload in a packet of 4096 bytes, for the closed form."""
 LATENCY_US = 30.0
@@ -131,17 +149,15 @@ class Row:
     @property
     def closed_form_us(self) -> float:
         """The time that bytes over the line rate and a constant latency give."""
-        bed = self.bed
-        if self.servers == 1 or bed.domains:
-            gpus, gbytes_per_s = (8, bed.link_gbytes_per_s) if self.servers == 1 else (4 * self.servers, 900.0)
-        elif self.collective in {"all-to-all", "send-recv"}:
-            gpus, gbytes_per_s = 8 * self.servers, bed.server_gbytes_per_s / 8
-            if self.collective == "all-to-all":  # what stays in the server does not cross NICs
-                part = (self.servers - 1) / self.servers
-                return LATENCY_US + self.size * part / (gbytes_per_s * PAYLOAD) / 1e3
-        else:
-            gpus, gbytes_per_s = 8 * self.servers, min(bed.server_gbytes_per_s, bed.link_gbytes_per_s)
-        return LATENCY_US + self.size * bus_factor(self.collective, gpus) / (gbytes_per_s * PAYLOAD) / 1e3
+        bed, gpus = self.bed, 4 if self.bed.domains else 8
+        islands = bed.domains or self.servers  # what NVLink joins
+        rate, part = bed.link_gbytes_per_s, bus_factor(self.collective, gpus * self.servers)
+        if islands > 1 and self.collective in {"all-to-all", "send-recv"}:
+            rate = bed.server_gbytes_per_s / gpus
+            part = (islands - 1) / islands if self.collective == "all-to-all" else 1
+        elif islands > 1:
+            rate = min(rate, bed.server_gbytes_per_s * self.servers / islands)
+        return LATENCY_US + self.size * part / (rate * PAYLOAD) / 1e3
 
     @property
     def error(self) -> float:
@@ -209,44 +225,53 @@ def predicted(row: Row) -> Row:
         hosts = ",".join(f"host-[{18 * rack + 1:03d}-{18 * rack + trays:03d}]" for rack in range(bed.domains))
     nccl = dict(setting.split("=") for setting in row.nccl.split() if not setting.startswith(NOT_MODELLED))
     begin = time.monotonic()
-    result = predict(
-        net, row.collective, row.size, nccl=nccl, bed=bed_of(net, order=hosts, processes=bed.processes), most_hops=MOST_HOPS
-    )
+    result = predict(net, row.collective, row.size, nccl=nccl, bed=bed_of(net, order=hosts, processes=bed.processes))
     how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
     return replace(row, predicted_us=result.time_ps / 1e6, how=how, wall_s=time.monotonic() - begin)
 
 
-MOST_HOPS = 300_000_000
-"""Packet hops above which a row is run by flows."""
-
+SCALED = {f"B200, 8 x 400G IB{algorithm}" for algorithm in ("", ", Ring", ", Tree", ", NVLSTree", ", NVLS on")}
+"""The sets whose rows of 4 to 64 servers are one line of the document."""
 COLUMNS = columns(
     "set", "servers", "collective", "bytes", "NCCL", "published, us", "predicted, us", "off by", "closed form off by", "run as", "source"
 )  # fmt: skip
-SUMMARY = columns("set", "servers", "collective", "sizes", "rows", "median off", "worst", "closed form: median off", "worst")
+STEP_COLUMNS = columns("GPUs", "published step, s", "predicted, s", "off by", "of it waiting for the network")
+SUMMARY = columns(
+    "set", "servers", "collective", "sizes", "rows", "median off", "worst", "closed form: median off", "worst"
+)
 
 
 def summary(every: list[Row]) -> list[str]:
-    """The errors by set, collective and sizes, as lines of the document."""
+    """The errors by set, servers, collective and sizes, as lines of the document."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in every:
+        servers = "4 to 64" if row.group in SCALED and row.servers > 2 else str(row.servers)
         sizes = "from 4 MiB" if row.size >= LARGE else "below 4 MiB"
-        asked = f" ({', '.join(row.nccl.replace('NCCL_', '').split())})" if row.nccl.startswith("NCCL_MIN_CTAS") or "Ring " in row.nccl and "CTAS" in row.nccl else ""
-        servers = "2 to 64" if "together" in row.source else str(row.servers)
-        groups.setdefault((row.group + asked, servers, row.collective, sizes), []).append(row)
+        groups.setdefault((row.group, servers, row.collective, sizes), []).append(row)
+    return Table(SUMMARY, [(*key, *_errors(found)) for key, found in groups.items()]).to_markdown()
+
+
+def _errors(found: list[Row]) -> tuple[str, ...]:
+    """The number of rows, and the median and the largest error of the prediction and of the closed form."""
+    texts = [str(len(found))]
+    for errors in ([row.error for row in found], [row.closed_form_error for row in found]):
+        texts += [f"{median(map(abs, errors)):.1%}", f"{max(errors, key=abs):+.1%}"]
+    return tuple(texts)
+
+
+def steps() -> list[str]:
+    """The steps of ``STEPS`` beside predictions, as lines of the document."""
     cells: list[tuple[str, ...]] = []
-    for key, found in groups.items():
-        worst, closed = (max(errors, key=abs) for errors in ([r.error for r in found], [r.closed_form_error for r in found]))
-        cells.append(
-            (
-                *key,
-                str(len(found)),
-                f"{median(abs(r.error) for r in found):.1%}",
-                f"{worst:+.1%}",
-                f"{median(abs(r.closed_form_error) for r in found):.1%}",
-                f"{closed:+.1%}",
-            )
-        )
-    return Table(SUMMARY, cells).to_markdown()
+    for gpus, batch, seconds in STEPS:
+        net = training.network(gpus, "dgx-b200")
+        with tempfile.TemporaryDirectory() as folder, in_force(net.catalog):
+            file = Path(folder) / "job.yaml"
+            file.write_text(STEP_JOB.format(batch=batch))
+            (job,) = predict_training(net, file).jobs
+        step = job.step_ps / 1e12
+        waiting = job.exposed_ps / job.step_ps
+        cells.append((str(gpus), f"{seconds:.2f}", f"{step:.2f}", f"{step / seconds - 1:+.1%}", f"{waiting:.1%}"))
+    return Table(STEP_COLUMNS, cells).to_markdown()
 
 
 def cells(every: list[Row]) -> list[tuple[str, ...]]:
@@ -264,13 +289,15 @@ def main() -> None:
     """Predict all rows, print the errors by set, and write both documents. Words of the command line choose sets."""
     wanted = sys.argv[1:]
     chosen = [row for row in rows() if not wanted or any(word in row.group for word in wanted)]
+    every: list[Row] = []
     with Pool(2) as pool:
-        every = pool.map(predicted, chosen, chunksize=1)
+        for row in pool.imap(predicted, chosen):
+            every.append(row)
+            if wanted:
+                print(", ".join(cells([row])[0][:-1]), f"{row.wall_s:.1f} s", flush=True)
     if wanted:
-        for row in every:
-            print(f"{row.group} {row.servers} {row.collective} {row.size} {row.nccl}: {row.published_us:.1f} {row.predicted_us:.1f} {row.error:+.1%} {row.closed_form_error:+.1%} {row.how} {row.wall_s:.1f} s")
         return
-    lines = "\n".join(summary(every))
+    lines = "\n".join([*summary(every), "", STEPS_TITLE, "", *steps()])
     print(lines)
     EVERY.write_text(csv_text(COLUMNS, cells(every)))
     before, _, rest = DOCUMENT.read_text().partition(BEGIN)
