@@ -95,7 +95,7 @@ class Bed:
 
 
 BEDS = {
-    "A100, 16 x 100G RoCE": Bed("a100-16x100", 200, 300),
+    "A100": Bed("a100-16x100", 200, 300),
     "H100": Bed("h100-8gpu-cx7"),
     "H200": Bed("dgx-h200", processes=1),
     "B200": Bed("dgx-b200", link_gbytes_per_s=900),
@@ -109,10 +109,12 @@ BEDS = {
 STEPS = ((64, 128, 4.63), (128, 256, 4.63), (256, 512, 4.92), (512, 1024, 5.39), (592, 1184, 5.59))
 """GPUs, batch and seconds of steps of Llama 3 70B in 8 bits on B200 with 400G each, all parameters sharded (FSDP), one sequence at a time.
 
-togethercomputer/together-dgxc-benchmarking, tests/b200/reports/Llama_70B_FP8_Scaling_Benchmark_Report.md. Activations of five layers lie in
-the memory of the host there, which is not modelled.
+Activations of five layers lie in the memory of the host there, which is not modelled.
 """
-STEPS_TITLE = "Llama 3 70B in 8 bits with FSDP on B200, two sequences a GPU and step:"
+STEPS_NAME = "B200, Llama 3 70B, FSDP"
+STEPS_SOURCE = (
+    "togethercomputer/together-dgxc-benchmarking, tests/b200/reports/Llama_70B_FP8_Scaling_Benchmark_Report.md"
+)
 STEP_JOB = """
 model: llama3-70b
 parallel: {{zero: 3}}
@@ -225,53 +227,84 @@ def predicted(row: Row) -> Row:
         hosts = ",".join(f"host-[{18 * rack + 1:03d}-{18 * rack + trays:03d}]" for rack in range(bed.domains))
     nccl = dict(setting.split("=") for setting in row.nccl.split() if not setting.startswith(NOT_MODELLED))
     begin = time.monotonic()
-    result = predict(net, row.collective, row.size, nccl=nccl, bed=bed_of(net, order=hosts, processes=bed.processes))
+    result = predict(
+        net,
+        row.collective,
+        row.size,
+        nccl=nccl,
+        bed=bed_of(net, order=hosts, processes=bed.processes),
+        engine="flow" if bed.domains else "auto",
+    )
     how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
     return replace(row, predicted_us=result.time_ps / 1e6, how=how, wall_s=time.monotonic() - begin)
 
 
-SCALED = {f"B200, 8 x 400G IB{algorithm}" for algorithm in ("", ", Ring", ", Tree", ", NVLSTree", ", NVLS on")}
-"""The sets whose rows of 4 to 64 servers are one line of the document."""
 COLUMNS = columns(
     "set", "servers", "collective", "bytes", "NCCL", "published, us", "predicted, us", "off by", "closed form off by", "run as", "source"
 )  # fmt: skip
-STEP_COLUMNS = columns("GPUs", "published step, s", "predicted, s", "off by", "of it waiting for the network")
-SUMMARY = columns(
-    "set", "servers", "collective", "sizes", "rows", "median off", "worst", "closed form: median off", "worst"
-)
+SUMMARY = columns("set", "what", "rows", "median, worst below 4 MiB", "from 4 MiB", "closed form: medians")
 
 
-def summary(every: list[Row]) -> list[str]:
-    """The errors by set, servers, collective and sizes, as lines of the document."""
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+def summary(every: list[Row], steps: list[Step]) -> list[str]:
+    """The errors by set and collective, as lines of the document."""
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in every:
-        servers = "4 to 64" if row.group in SCALED and row.servers > 2 else str(row.servers)
-        sizes = "from 4 MiB" if row.size >= LARGE else "below 4 MiB"
-        groups.setdefault((row.group, servers, row.collective, sizes), []).append(row)
-    return Table(SUMMARY, [(*key, *_errors(found)) for key, found in groups.items()]).to_markdown()
+        groups.setdefault((row.group, row.collective), []).append(row)
+    lines = [(*key, str(len(found)), *_errors(found)) for key, found in groups.items()]
+    errors = [step.error for step in steps]
+    lines.append((STEPS_NAME, "steps", str(len(steps)), "", _median_and_worst(errors), ""))
+    return Table(SUMMARY, lines).to_markdown()
 
 
-def _errors(found: list[Row]) -> tuple[str, ...]:
-    """The number of rows, and the median and the largest error of the prediction and of the closed form."""
-    texts = [str(len(found))]
-    for errors in ([row.error for row in found], [row.closed_form_error for row in found]):
-        texts += [f"{median(map(abs, errors)):.1%}", f"{max(errors, key=abs):+.1%}"]
-    return tuple(texts)
+def _errors(found: list[Row]) -> tuple[str, str, str]:
+    """The errors of predictions below and from 4 MiB, and the medians of the closed form."""
+    parts = [[row for row in found if (row.size >= LARGE) == large] for large in (False, True)]
+    closed = [f"{median(abs(row.closed_form_error) for row in part):.1%}" for part in parts if part]
+    below, above = (_median_and_worst([row.error for row in part]) for part in parts)
+    return below, above, ", ".join(closed)
 
 
-def steps() -> list[str]:
-    """The steps of ``STEPS`` beside predictions, as lines of the document."""
-    cells: list[tuple[str, ...]] = []
+def _median_and_worst(errors: list[float]) -> str:
+    return f"{median(map(abs, errors)):.1%}, {max(errors, key=abs):+.1%}" if errors else ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A published training step and its prediction, in seconds."""
+
+    gpus: int
+    batch: int
+    published_s: float
+    predicted_s: float
+
+    @property
+    def error(self) -> float:
+        """The part by which the prediction is off."""
+        return self.predicted_s / self.published_s - 1
+
+
+def steps() -> list[Step]:
+    """The steps of ``STEPS`` with their predictions."""
+    found: list[Step] = []
     for gpus, batch, seconds in STEPS:
         net = training.network(gpus, "dgx-b200")
         with tempfile.TemporaryDirectory() as folder, in_force(net.catalog):
             file = Path(folder) / "job.yaml"
             file.write_text(STEP_JOB.format(batch=batch))
             (job,) = predict_training(net, file).jobs
-        step = job.step_ps / 1e12
-        waiting = job.exposed_ps / job.step_ps
-        cells.append((str(gpus), f"{seconds:.2f}", f"{step:.2f}", f"{step / seconds - 1:+.1%}", f"{waiting:.1%}"))
-    return Table(STEP_COLUMNS, cells).to_markdown()
+        found.append(Step(gpus, batch, seconds, job.step_ps / 1e12))
+    return found
+
+
+def step_cells(found: list[Step]) -> list[tuple[str, ...]]:
+    """The cells of the steps, in the columns of the other rows."""
+    return [
+        (
+            STEPS_NAME, str(step.gpus // 8), f"step of {step.batch} sequences", "", "", f"{step.published_s * 1e6:.6g}",
+            f"{step.predicted_s * 1e6:.6g}", f"{step.error:+.1%}", "", "", STEPS_SOURCE,
+        )
+        for step in found
+    ]  # fmt: skip
 
 
 def cells(every: list[Row]) -> list[tuple[str, ...]]:
@@ -293,13 +326,13 @@ def main() -> None:
     with Pool(2) as pool:
         for row in pool.imap(predicted, chosen):
             every.append(row)
-            if wanted:
-                print(", ".join(cells([row])[0][:-1]), f"{row.wall_s:.1f} s", flush=True)
+            print(", ".join(cells([row])[0][:-1]), f"{row.wall_s:.1f} s", file=sys.stderr, flush=True)
     if wanted:
         return
-    lines = "\n".join([*summary(every), "", STEPS_TITLE, "", *steps()])
+    found = steps()
+    lines = "\n".join(summary(every, found))
     print(lines)
-    EVERY.write_text(csv_text(COLUMNS, cells(every)))
+    EVERY.write_text(csv_text(COLUMNS, [*cells(every), *step_cells(found)]))
     before, _, rest = DOCUMENT.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     DOCUMENT.write_text(f"{before}{BEGIN}\n{lines}\n{END}{after}")

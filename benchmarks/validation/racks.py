@@ -60,7 +60,7 @@ class Row:
 def _rows() -> list[Row]:
     """The rows, each with its source."""
     rows = [
-        Row("coreweave/nccl-tests, pull request 43", 1, 18, size * MIB, us, place, fitted=size == 8192)
+        Row("coreweave/nccl-tests#43", 1, 18, size * MIB, us, place, fitted=size == 8192)
         for place, times in (
             ("out", {512: 1806.7, 1024: 3108.8, 2048: 5589.1, 4096: 10094, 8192: 20299}),
             ("in", {512: 1835.9, 1024: 2924.7, 2048: 5474.6, 4096: 10141, 8192: 20006}),
@@ -70,7 +70,7 @@ def _rows() -> list[Row]:
     of_8 = 16 * GIB / 811e3 * bus_factor("all-reduce", 8)
     rows.append(Row("lixueduan.com, 13-gb200-mnnvl-nccl-test (811 GB/s; size assumed)", 1, 2, 16 * GIB, of_8))
     rows += [
-        Row("NVIDIA/nccl, issue 1801 (NVLS off)", 3, trays, 16 * GIB, us, "in", algorithm)
+        Row("NVIDIA/nccl#1801 (NVLS off)", 3, trays, 16 * GIB, us, "in", algorithm)
         for trays, algorithm, us in (
             (1, "Ring", 159_983),
             (1, "Tree", 134_159),
@@ -79,7 +79,7 @@ def _rows() -> list[Row]:
         )
     ]
     return rows + [
-        Row("coreweave/nccl-tests, pull request 48", 20, 18, size * MIB, us, place)
+        Row("coreweave/nccl-tests#48", 20, 18, size * MIB, us, place)
         for place, times in (
             ("out", {512: 7108.4, 1024: 9805.7, 2048: 14980, 4096: 24782}),
             ("in", {512: 7145.8, 1024: 9819.6, 2048: 15087, 4096: 24975}),
@@ -108,22 +108,29 @@ def main() -> None:
             if key not in known:
                 known[key] = predicted_us(row, Path(folder))
     lines = [
-        "| domains | GPUs | size | algorithm named | published, us | predicted, us | off by | source |",
+        "| domains | GPUs | size | algorithm named | published, us: out of place, in place | predicted, us | off by | source |",
         "|---|---|---|---|---|---|---|---|",
     ]
     groups: dict[bool, list[tuple[int, int, float]]] = {}
+    conditions: dict[tuple[int, int, int, str], list[Row]] = {}
     for row in rows:
-        value = known[row.racks, row.trays, row.size, row.algorithm]
-        error = value / row.published_us - 1
-        size = f"{row.size // GIB} GiB" if row.size >= GIB else f"{row.size // MIB} MiB"
-        off = f"{error:+.1%}{' (fitted)' if row.fitted else ''}"
-        lines.append(
-            f"| {row.racks} | {row.gpus:,} | {size}, {row.place} of place | {row.algorithm or '–'} | "
-            f"{row.published_us:,.0f} | {value:,.0f} | {off} | {row.source} |".replace("in of place", "in place")
-        )
+        key = (row.racks, row.trays, row.size, row.algorithm)
+        conditions.setdefault(key, []).append(row)
         if not row.fitted:
-            factor = max(value / row.published_us, row.published_us / value)
+            factor = max(known[key] / row.published_us, row.published_us / known[key])
             groups.setdefault(row.racks > 1, []).append((row.racks, row.size, (factor - 1) * 100))
+    for key, places in conditions.items():
+        row, value = places[0], known[key]
+        by_place = {one.place: one for one in places}
+        size = f"{row.size // GIB} GiB" if row.size >= GIB else f"{row.size // MIB} MiB"
+        times = ", ".join(
+            f"{by_place[place].published_us:,.0f}" if place in by_place else "–" for place in ("out", "in")
+        )
+        off = ", ".join(f"{value / one.published_us - 1:+.1%}" for one in places)
+        lines.append(
+            f"| {row.racks} | {row.gpus:,} | {size} | {row.algorithm or '–'} | {times} | {value:,.0f} | "
+            f"{off}{' (fitted)' if row.fitted else ''} | {row.source} |"
+        )
     text = "\n".join(lines)
     print(text)
     pattern = r"(<!-- racks: begin -->\n).*?(\n<!-- racks: end -->)"
