@@ -234,11 +234,14 @@ def predicted(row: Row) -> Row:
         nccl=nccl,
         bed=bed_of(net, order=hosts, processes=bed.processes),
         engine="flow" if bed.domains else "auto",
+        most_hops=MOST_HOPS,
     )
     how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
     return replace(row, predicted_us=result.time_ps / 1e6, how=how, wall_s=time.monotonic() - begin)
 
 
+MOST_HOPS = 50_000_000
+"""Packet hops above which a row is run by flows, so that each takes seconds."""
 COLUMNS = columns(
     "set", "servers", "collective", "bytes", "NCCL", "published, us", "predicted, us", "off by", "closed form off by", "run as", "source"
 )  # fmt: skip
