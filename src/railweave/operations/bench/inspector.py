@@ -1,14 +1,14 @@
 """Records of NCCL Inspector: one operation of one rank per record, as JSON lines or in Prometheus' text form.
 
-Sources: NVIDIA/nccl 2.30.7, plugins/profiler/inspector (inspector_json.cc, inspector_prom.cc, inspector.cc). RCCL builds
-the same plugin.
+Sources: NVIDIA/nccl 2.29.7 and 2.30.7, plugins/profiler/inspector (inspector_json.cc, inspector_prom.cc, inspector.cc). RCCL
+builds the same plugin. Forks of 2.30 (hatanp/nccl) name the communicator, rank and exact size in Prometheus' form, too.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +16,7 @@ from railweave.operations.bench.lines import LARGEST, count, measured, words
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.operations.bench.lines import Notes
 
@@ -63,15 +63,16 @@ OF_A_RANK = {"all-gather", "reduce-scatter"}
 class InspectorRecord:
     """An operation of a rank; in Prometheus' form, the mean over the operations of a GPU.
 
-    - ``communicator``: the hash of the communicator in JSON; in Prometheus' form, its name.
-    - ``rank``, ``pid``: the rank in the communicator and its process; None in Prometheus' form.
+    - ``communicator``: the hash of the communicator; its name in Prometheus' form of 2.30.
+    - ``rank``, ``pid``: the rank in the communicator and its process; None if the form does not have them.
     - ``gpu``: the CUDA device of Prometheus' form (3 for GPU3); None in JSON.
     - ``operation``: as in ``railweave sim``, or the Inspector's word if the operation has no name there.
     - ``number``: the number of the operation in its communicator, or None. ``peer``: the other rank of a send or receive.
-    - ``size_bytes``: the size as nccl-tests prints it; None in Prometheus' form, which has a range: ``size_range``.
+    - ``size_bytes``: the size as nccl-tests prints it; None in Prometheus' form of 2.30, which has a range: ``size_range``.
     - ``source``: where the time comes from: kernel_gpu (the GPU's clock), kernel_cpu or collective_cpu.
     - ``busbw``: the bus bandwidth in 10^9 byte/s; None if the Inspector does not compute it for the operation.
     - ``written_us``: the time at which the record was written, in microseconds of the epoch; None if unknown.
+    - ``job``: the job of Slurm; empty if unknown.
     """
 
     file: str
@@ -93,12 +94,13 @@ class InspectorRecord:
     source: str
     busbw: float | None
     written_us: int | None = None
+    job: str = ""
 
 
 _IS_JSON = re.compile(r'\s*\{\s*"header"\s*:.{0,2000}?"(?:coll_perf|p2p_perf)"\s*:', re.DOTALL)
 _SAMPLE = re.compile(r"^(nccl_\w{1,80})\{([^}]{0,4000})\} (\S{1,40})(?: \d{1,19})?\s*$")
 _LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,300})"')
-_RANGE_END = re.compile(r"-([0-9]{1,9})([KMGT]?)B")
+_RANGE_END = re.compile(r"(?:^|-)([0-9]{1,9}(?:\.[0-9]{1,2})?)([KMGT]?)B$")
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 """The powers of two of the units of a size range."""
 _METRICS = {
@@ -107,9 +109,17 @@ _METRICS = {
     "nccl_collective_exec_time_microseconds": "time_us",
     "nccl_p2p_exec_time_microseconds": "time_us",
 }
+_OTHER_METRIC = re.compile(
+    r"nccl_algorithm_bandwidth_gbs|nccl_(?:collective|p2p)_(?:count|exec_time_(?:sum|min|max|p50|p95|p99)_microseconds"
+    r"|slow_event_exec_time_microseconds)"
+)
+"""Metrics that say nothing more about bandwidth: that of the algorithm (2.29), counts and other times of the same operations."""
+_RENAMED = {"hostname": "node", "gpu_device_id": "gpu", "rank": "comm_rank"}
+"""The labels of 2.29 that have another name in later releases."""
 _LABELS = {
-    *("version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes", "nranks"),
-    *("collective", "p2p_operation", "message_size", "algo_proto"),
+    *("version", "slurm_job", "slurm_job_id", "world_rank", "local_rank", "node", "gpu", "timestamp", "timing_source"),
+    *("comm_id", "comm_name", "comm_rank", "n_nodes", "nranks", "peer"),
+    *("collective", "p2p_operation", "coll_sn", "message_size", "message_size_bytes", "algo_proto"),
 }
 
 
@@ -121,7 +131,8 @@ def is_inspector_json(text: str) -> bool:
 def is_inspector_prometheus(text: str) -> bool:
     """Return whether a text begins with metrics of the Inspector."""
     lines = [line for line in text[:20_000].splitlines() if line.strip() and not line.startswith("#")]
-    return bool(lines) and any(lines[0].startswith(f"{metric}{{") for metric in _METRICS)
+    metric = lines[0].partition("{")[0] if lines else ""
+    return metric in _METRICS or _OTHER_METRIC.fullmatch(metric) is not None
 
 
 def read_inspector_json(text: str, notes: Notes) -> list[InspectorRecord]:
@@ -161,7 +172,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _named(name: str) -> str:
-    """Return the name of a communicator; empty if the program gave none, which the Inspector writes as ``unknown``."""
+    """Return a name; empty if the program gave none, which the Inspector writes as ``unknown``."""
     return "" if name == "unknown" else name
 
 
@@ -215,10 +226,12 @@ def read_inspector_prometheus(text: str, notes: Notes) -> list[InspectorRecord]:
         if not line.strip() or line.startswith("#"):
             continue
         match = _SAMPLE.match(line)
+        if match is not None and _OTHER_METRIC.fullmatch(match[1]):
+            continue
         if match is None or match[1] not in _METRICS:
             notes.add(number, "not understood", line)
             continue
-        labels = dict(_LABEL.findall(match[2]))
+        labels = {_RENAMED.get(label[1], label[1]): label[2] for label in _LABEL.finditer(match[2])}
         for name in labels.keys() - _LABELS:
             strange.setdefault(f"label {name}", number)
         value = measured(match[3], match[1], number, notes)
@@ -245,27 +258,32 @@ def _can_be_grouped(record: InspectorRecord) -> bool:
 
 def _sample(labels: Mapping[str, str], given: Mapping[str, tuple[float | None, int]], file: str) -> InspectorRecord:
     word = labels.get("collective", labels.get("p2p_operation", ""))
+    operation = NAMES.get(word, word)
     gpu = re.fullmatch(r"GPU(\d{1,4})", labels.get("gpu", ""))
-    name = labels.get("comm_name", "")
+    name, ranks = labels.get("comm_name", ""), count(labels.get("nranks")) or 0
+    size = count(labels.get("message_size_bytes"))
+    if size is not None and operation in OF_A_RANK:
+        size *= ranks
     return InspectorRecord(
         file,
         min(line for _, line in given.values()),
-        name,
+        _named(labels.get("comm_id", "")) or name,
         _named(name),
-        count(labels.get("nranks")) or 0,
+        ranks,
         count(labels.get("n_nodes")) or 0,
         labels.get("node", ""),
-        None,
+        count(labels.get("comm_rank")),
         None,
         int(gpu[1]) if gpu else None,
-        NAMES.get(word, word),
-        None,
-        None,
-        None,
-        labels.get("message_size", ""),
+        operation,
+        count(labels.get("coll_sn")),
+        count(labels.get("peer")),
+        size,
+        labels.get("message_size", "") if size is None else "",
         given.get("time_us", (None, 0))[0],
-        "",
+        labels.get("timing_source", ""),
         given.get("busbw", (None, 0))[0] or None,
+        job=_named(labels.get("slurm_job_id", "")),
     )
 
 
@@ -295,7 +313,7 @@ class Measured:
         end = _RANGE_END.search(self.size_range)
         if self.size_bytes is not None or end is None:
             return self.size_bytes
-        size = int(end[1]) << _UNITS[end[2]]
+        size = int(float(end[1]) * (1 << _UNITS[end[2]]))
         return size * ranks if self.operation in OF_A_RANK else size
 
 
@@ -306,6 +324,7 @@ class Communicator:
     - ``hosts``: the servers in the order of ranks; empty if records of some servers are missing.
     - ``places``: the ranks that were seen: (host, rank, pid, GPU). ``files``: the files with records.
     - ``began_ms``: the time of the first record, in milliseconds of the epoch; None if unknown.
+    - ``job``: the job of Slurm; empty if unknown.
     """
 
     id: str
@@ -318,6 +337,7 @@ class Communicator:
     files: tuple[str, ...]
     line: int
     began_ms: int | None
+    job: str = ""
 
     @property
     def title(self) -> str:
@@ -331,60 +351,149 @@ def communicators(records: Iterable[InspectorRecord]) -> list[Communicator]:
     In Prometheus' form, the communicators without a name on one server count as one communicator. Those of several servers are
     left out.
     """
-    groups: dict[tuple[str, int, int], list[InspectorRecord]] = defaultdict(list)
+    gathered = Gathered()
     for record in records:
-        if _can_be_grouped(record):
-            nameless = record.rank is None and not record.name
-            identity = f"without a name on {record.host}" if nameless else record.communicator
-            groups[identity, record.ranks, record.nodes].append(record)
-    return [_communicator(*key, group) for key, group in groups.items()]
+        gathered.add(record)
+    return gathered.communicators()
 
 
-def _communicator(identity: str, ranks: int, nodes: int, records: Sequence[InspectorRecord]) -> Communicator:
-    ordered = sorted(records, key=lambda record: record.rank if record.rank is not None else 0)
-    hosts = tuple(dict.fromkeys(record.host for record in ordered if record.host))
-    places = tuple(dict.fromkeys((record.host, record.rank, record.pid, record.gpu) for record in ordered))
-    kinds: dict[tuple[str, int | None, str, int | None], list[InspectorRecord]] = defaultdict(list)
-    for record in records:
-        kinds[record.operation, record.size_bytes, record.size_range, record.peer].append(record)
-    return Communicator(
-        identity,
-        next((record.name for record in records if record.name), ""),
-        ranks,
-        nodes,
-        hosts if len(hosts) == nodes else (),
-        places,
-        tuple(_measured(*kind, group) for kind, group in kinds.items()),
-        tuple(dict.fromkeys(record.file for record in records)),
-        records[0].line,
-        min((record.written_us // 1000 for record in records if record.written_us), default=None),
+@dataclass(slots=True)
+class _Operation:
+    """An operation of a communicator: its shortest time, its highest bandwidth, and a bit for each rank that was seen."""
+
+    time_us: float | None = None
+    busbw: float | None = None
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class _Kind:
+    """The operations of a communicator with the same name and size, by number, and the place of the first record."""
+
+    file: str
+    line: int
+    operations: dict[int | None, _Operation] = field(default_factory=dict[int | None, _Operation])
+
+
+@dataclass(slots=True)
+class _Ranks:
+    """What is known of a communicator: a number for each rank's place, and its kinds of operations."""
+
+    line: int
+    name: str = ""
+    began_us: int | None = None
+    places: dict[tuple[str, int | None, int | None, int | None], int] = field(
+        default_factory=dict[tuple[str, int | None, int | None, int | None], int]
     )
-
-
-def _measured(
-    operation: str, size: int | None, size_range: str, peer: int | None, records: Sequence[InspectorRecord]
-) -> Measured:
-    by_number: dict[int | None, list[InspectorRecord]] = defaultdict(list)
-    for record in records:
-        by_number[record.number].append(record)
-    times = [
-        min(times) for group in by_number.values() if (times := [record.time_us for record in group if record.time_us])
-    ]
-    rates = [
-        max(rates) for group in by_number.values() if (rates := [record.busbw for record in group if record.busbw])
-    ]
-    return Measured(
-        operation,
-        size,
-        size_range,
-        peer,
-        len(by_number),
-        max(len({(record.host, record.rank, record.gpu) for record in group}) for group in by_number.values()),
-        median(times) if times else None,
-        median(rates) if rates else None,
-        records[0].file,
-        records[0].line,
+    kinds: dict[tuple[str, int | None, str, int | None], _Kind] = field(
+        default_factory=dict[tuple[str, int | None, str, int | None], _Kind]
     )
+    files: dict[str, None] = field(default_factory=dict[str, None])
+
+
+Identity = tuple[str, int, int, str]
+"""What tells communicators apart: the hash or name, the numbers of ranks and servers, and the job."""
+
+
+class Gathered:
+    """Communicators, gathered from records that are added one by one.
+
+    ``operations`` and ``kinds`` limit the operations of a kind, and the kinds of a communicator, that are kept: the last ones.
+    None keeps all. With ``whole``, only operations that all ranks recorded are measured: without the records of some ranks,
+    the shortest time is not known.
+    """
+
+    def __init__(self, operations: int | None = None, kinds: int | None = None, *, whole: bool = False) -> None:
+        self._operations = operations
+        self._kinds = kinds
+        self._whole = whole
+        self._all: dict[Identity, _Ranks] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, record: InspectorRecord, *, measured: bool = True) -> Identity | None:
+        """Add a record, and return the identity of its communicator; None if it cannot be told. Without ``measured``, only its rank is kept."""
+        if not _can_be_grouped(record):
+            return None
+        nameless = record.rank is None and not record.name
+        identity = f"without a name on {record.host}" if nameless else record.communicator
+        key = identity, record.ranks, record.nodes, record.job
+        ranks = self._all.get(key)
+        if ranks is None:
+            ranks = self._all[key] = _Ranks(record.line)
+        ranks.name = ranks.name or record.name
+        if record.written_us:
+            ranks.began_us = min(ranks.began_us or record.written_us, record.written_us)
+        ranks.files.setdefault(record.file)
+        place = ranks.places.setdefault((record.host, record.rank, record.pid, record.gpu), len(ranks.places))
+        if measured:
+            self._measure(ranks, record, place)
+        return key
+
+    def _measure(self, ranks: _Ranks, record: InspectorRecord, place: int) -> None:
+        key = record.operation, record.size_bytes, record.size_range, record.peer
+        kind = ranks.kinds.get(key)
+        if kind is None:
+            kind = ranks.kinds[key] = _Kind(record.file, record.line)
+            if self._kinds is not None and len(ranks.kinds) > self._kinds:
+                del ranks.kinds[next(iter(ranks.kinds))]
+        elif self._kinds is not None:  # the last that was seen is kept longest
+            ranks.kinds[key] = ranks.kinds.pop(key)
+        operation = kind.operations.get(record.number)
+        if operation is None:
+            if self._operations is not None and len(kind.operations) >= self._operations:
+                oldest = min(kind.operations, key=lambda number: number or 0)
+                if (record.number or 0) < (oldest or 0):
+                    return  # files of ranks are read one after the other: this operation was left out before
+                del kind.operations[oldest]
+            operation = kind.operations[record.number] = _Operation()
+        operation.seen |= 1 << place
+        if record.time_us:
+            operation.time_us = min(operation.time_us or record.time_us, record.time_us)
+        if record.busbw:
+            operation.busbw = max(operation.busbw or record.busbw, record.busbw)
+
+    def forget(self, identity: Identity) -> None:
+        """Leave out a communicator."""
+        self._all.pop(identity, None)
+
+    def communicators(self) -> list[Communicator]:
+        """Return the communicators, in the order of their first records."""
+        return [self._communicator(key, ranks) for key, ranks in self._all.items()]
+
+    def _communicator(self, key: Identity, known: _Ranks) -> Communicator:
+        identity, ranks, nodes, job = key
+        places = sorted(known.places, key=lambda place: place[1] if place[1] is not None else 0)
+        hosts = tuple(dict.fromkeys(host for host, *_ in places if host))
+        return Communicator(
+            identity,
+            known.name,
+            ranks,
+            nodes,
+            hosts if len(hosts) == nodes else (),
+            tuple(places),
+            tuple(self._measured(kind, ranks, rows) for kind, rows in known.kinds.items()),
+            tuple(known.files),
+            known.line,
+            None if known.began_us is None else known.began_us // 1000,
+            job,
+        )
+
+    def _measured(self, kind: tuple[str, int | None, str, int | None], ranks: int, rows: _Kind) -> Measured:
+        of_all = rows.operations.values()
+        chosen = [each for each in of_all if each.seen.bit_count() >= ranks] if self._whole else of_all
+        times = [each.time_us for each in chosen if each.time_us]
+        rates = [each.busbw for each in chosen if each.busbw]
+        return Measured(
+            *kind,
+            len(rows.operations),
+            max(each.seen.bit_count() for each in of_all),
+            median(times) if times else None,
+            median(rates) if rates else None,
+            rows.file,
+            rows.line,
+        )
 
 
 def gpus_of_processes(given: Iterable[Communicator], gpus: Mapping[str, int]) -> dict[tuple[str, int], int]:

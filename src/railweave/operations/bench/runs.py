@@ -169,7 +169,12 @@ def _communicator(
         for quantity, value in (("time_us", row.time_us), ("busbw_gbytes_per_s", row.busbw)):
             if value is not None:
                 samples.append(Sample(row.operation, row.size_bytes, "", quantity, value, row.line, labels))
-    settings = {"communicator": communicator.id, "name": communicator.name, "nodes": str(communicator.nodes or "")}
+    settings = {
+        "communicator": communicator.id,
+        "name": communicator.name,
+        "nodes": str(communicator.nodes or ""),
+        "job": communicator.job,
+    }
     seen = max((row.seen for row in communicator.measured), default=0)
     settings["ranks with records"] = str(seen)
     content = repr((communicator, samples)).encode()

@@ -16,7 +16,7 @@ from railweave.prediction.simulation.reasons import reasons
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.prediction import Prediction as Predicted
@@ -61,12 +61,12 @@ def predictions(
                 continue
             if asked not in known:
                 progress(f"predicting {asked[0]} of {asked[1]:,} bytes")
-                known[asked] = _answer(network, asked)
+                known[asked] = answered(network, asked)
             answer = known[asked]
             if isinstance(answer, str):
                 notes[f"{run.id}: {answer}"] = None
                 continue
-            rows[key_of(sample, where(run), run.tool)] = _prediction(sample, answer[0]), answer[1]
+            rows[key_of(sample, where(run), run.tool)] = prediction_of(sample, answer[0]), answer[1]
         if rows:
             by_run[run.id] = RunPrediction(rows)
     return by_run, list(notes)
@@ -117,25 +117,42 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
         return None
-    options: dict[str, Any] = {}
     if run.tool == "table":
         options = _of_table(dict(sample.labels), network)
         return (sample.operation, size, tuple(options.items())) if options else None
     if run.tool not in COLLECTIVE_TOOLS or sample.size_bytes is None:
         return None
+    return collective_question(
+        network, sample.operation, size, run.hosts, run.ranks, dict(run.settings), run.environment.variables
+    )
+
+
+def collective_question(
+    network: Network,
+    operation: str,
+    size: int,
+    hosts: Sequence[str],
+    ranks: int | None,
+    settings: Mapping[str, str] | None = None,
+    variables: Iterable[tuple[str, str]] = (),
+) -> Asked | None:
+    """Return the request for a prediction of a collective of ``size`` bytes, or None if the network does not have all its ``hosts``.
+
+    ``ranks`` is the number of ranks, or None. ``settings`` are those of nccl-tests, and ``variables`` NCCL's.
+    """
     names = {server.name.lower(): server.name for server in network.servers}
-    hosts = [names.get(host.lower().partition(".")[0]) for host in run.hosts]
-    there = [host for host in hosts if host is not None]
-    if not there or len(there) < len(hosts):
+    known = [names.get(host.lower().partition(".")[0]) for host in hosts]
+    there = [host for host in known if host is not None]
+    if operation not in COLLECTIVES or not there or len(there) < len(known):
         return None
-    options["hosts"] = ",".join(there)
-    if run.ranks:
-        options |= _of_ranks(run, run.ranks, len(there))
-    variables = [(name, text) for name, text in run.environment.variables if name in NUMBERS or name in LISTS]
-    return sample.operation, size, (*options.items(), ("nccl", tuple(variables)))
+    options: dict[str, Any] = {"hosts": ",".join(there)}
+    if ranks:
+        options |= _of_ranks(settings or {}, ranks, len(there))
+    of_nccl = [(name, text) for name, text in variables if name in NUMBERS or name in LISTS]
+    return operation, size, (*options.items(), ("nccl", tuple(of_nccl)))
 
 
-def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
+def _of_ranks(settings: Mapping[str, str], ranks: int, hosts: int) -> dict[str, Any]:
     """Return the options for the numbers of GPUs and processes per server, from the numbers of ranks and of servers (``hosts``).
 
     A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread. If
@@ -145,7 +162,6 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
     gpus, rest = divmod(ranks, hosts)
     if rest or not gpus:
         return {"uneven": f"{ranks} ranks on {hosts} servers"}
-    settings = dict(run.settings)
     threads, each = (int(settings[name]) if settings.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
     per_process = threads * each
     return {"gpus": gpus, "per_host": gpus // per_process if per_process and not gpus % per_process else gpus}
@@ -178,7 +194,7 @@ def _uplinks(network: Network) -> set[int]:
     return set(counts.values())
 
 
-def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
+def answered(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
     """Return (prediction, sentences that explain it) for the request ``asked``, or the reason why there is no prediction."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
@@ -238,7 +254,8 @@ def _part(times: float) -> str:
     return "half" if 1.8 <= times <= 2.2 else f"{1 / times:.0%}"
 
 
-def _prediction(sample: Sample, predicted: Predicted) -> Prediction:
+def prediction_of(sample: Sample, predicted: Predicted) -> Prediction:
+    """Return the predicted value of a sample, with its band."""
     low, high = (
         (predicted.time_ps, predicted.time_ps)
         if predicted.band is None

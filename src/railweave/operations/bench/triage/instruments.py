@@ -15,7 +15,7 @@ from railweave.operations.bench.triage.wire import once, times
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from railweave.operations.bench.gpu_nics import GpuNics
     from railweave.operations.bench.inspector import Communicator, Measured
@@ -34,6 +34,51 @@ _POINT_TO_POINT = POINT_TO_POINT | {"send-recv"}
 """The operations between two ranks: their bandwidth depends on the pair. Prometheus' form does not name the other rank."""
 
 
+Alike = tuple[str, int | None, str, int, int]
+"""What similar communicators have in common: operation, size or its range, and the numbers of ranks and servers."""
+
+
+def alike(communicator: Communicator, row: Measured) -> Alike | None:
+    """Return what communicators must share to be compared in ``row``; None if its bandwidth is not compared."""
+    of_all = row.peer is None and row.operation not in _POINT_TO_POINT
+    if not of_all or (row.at_most(communicator.ranks) or 0) < SMALLEST:
+        return None
+    return row.operation, row.size_bytes, row.size_range, communicator.ranks, communicator.nodes
+
+
+def usual_rates(of_job: Iterable[Communicator]) -> dict[Alike, tuple[float, int]]:
+    """Return (median bus bandwidth in GB/s, number of communicators) for each kind that enough similar communicators of a job have."""
+    rates: dict[Alike, list[float]] = defaultdict(list)
+    for communicator in of_job:
+        for row in communicator.measured:
+            kind = alike(communicator, row)
+            if row.busbw and kind is not None:
+                rates[kind].append(row.busbw)
+    return {kind: (median(group), len(group)) for kind, group in rates.items() if len(group) >= FEWEST}
+
+
+def slower(communicator: Communicator, row: Measured, usual: tuple[float, int] | None, where: str) -> str:
+    """Return a sentence if a communicator is slower than similar ones; empty if it is not.
+
+    ``usual`` is its kind's value of ``usual_rates``, or None. ``where`` names its rails, NICs and links; empty if unknown.
+    """
+    if usual is None or not row.busbw or row.busbw >= SLOW * usual[0]:
+        return ""
+    return f"{measured(communicator, row)}, the median of {usual[1]} similar communicators is {usual[0]:.1f}; {place(communicator, where)}"
+
+
+def measured(communicator: Communicator, row: Measured) -> str:
+    """Return a phrase with a communicator, an operation, its size, and the bus bandwidth that it gets."""
+    size = written(row.size_bytes) if row.size_bytes else row.size_range
+    return f"{communicator.title}: {row.operation} of {size} gets {row.busbw or 0:.1f} GB/s"
+
+
+def place(communicator: Communicator, where: str) -> str:
+    """Return a phrase with the servers of a communicator. ``where`` names its rails, NICs and links; empty if unknown."""
+    servers = ", ".join(communicator.hosts) or "servers that are not all in the records"
+    return f"on {servers}{f' ({where})' if where else ''}"
+
+
 @dataclass
 class Instruments:
     """The communicators of all texts of a job, from the Inspector's records, and the design to compare with, or None."""
@@ -45,30 +90,17 @@ class Instruments:
     def slow(self) -> list[FindingPlace]:
         """The communicators that are slower than similar ones."""
         nics = nics_of(self.of_job, self.design) if self.design is not None else [()] * len(self.of_job)
-        alike: dict[tuple[object, ...], list[tuple[float, Communicator, Measured, str]]] = defaultdict(list)
+        usual = usual_rates(self.of_job)
+        result: list[FindingPlace] = []
         for communicator, of_gpus in zip(self.of_job, nics, strict=True):
             where = ", ".join(f"{name} {text}" for name, text in described(of_gpus))
+            host = communicator.hosts[0] if len(communicator.hosts) == 1 else ""
             for row in communicator.measured:
-                of_all = row.peer is None and row.operation not in _POINT_TO_POINT
-                if row.busbw and of_all and (row.at_most(communicator.ranks) or 0) >= SMALLEST:
-                    kind = row.operation, row.size_bytes, row.size_range, communicator.ranks, communicator.nodes
-                    alike[kind].append((row.busbw, communicator, row, where))
-        return [place for rows in alike.values() if len(rows) >= FEWEST for place in _slower(rows)]
-
-
-def _slower(rows: Sequence[tuple[float, Communicator, Measured, str]]) -> Iterator[FindingPlace]:
-    usual = median(busbw for busbw, *_ in rows)
-    for busbw, communicator, row, where in rows:
-        if busbw >= SLOW * usual:
-            continue
-        size = written(row.size_bytes) if row.size_bytes else row.size_range
-        servers = ", ".join(communicator.hosts) or "servers that are not all in the records"
-        text = (
-            f"{communicator.title}: {row.operation} of {size} gets {busbw:.1f} GB/s, the median of {len(rows)} similar "
-            f"communicators is {usual:.1f}; on {servers}{f' ({where})' if where else ''}"
-        )
-        place = communicator.hosts[0] if len(communicator.hosts) == 1 else row.file.rpartition("/")[2]
-        yield FindingPlace(place, text, row.file, row.line)
+                kind = alike(communicator, row)
+                text = slower(communicator, row, usual.get(kind) if kind is not None else None, where)
+                if text:
+                    result.append(FindingPlace(host or row.file.rpartition("/")[2], text, row.file, row.line))
+        return result
 
 
 @check(
