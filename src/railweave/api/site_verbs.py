@@ -240,6 +240,13 @@ class Watch:
             metavar="ADDRESS:PORT",
         ),
     ] = None
+    inspector: Annotated[
+        Path | str | None,
+        Opt(
+            "Folder in which NCCL's Inspector of running jobs writes (NCCL_INSPECTOR_DUMP_DIR, or the folder above those of the jobs), on a shared file system. Each communicator is shown beside its prediction. Default: none is read.",
+            metavar="FOLDER",
+        ),
+    ] = None
     webhook: Annotated[
         str | None,
         Opt(

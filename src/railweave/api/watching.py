@@ -34,7 +34,10 @@ def watch(options: Watch) -> None:
     receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
     store = path_of(options.store)
     otlp = _otlp(options)
-    wanted = starting.WatchSettings(options.interval, store, options.webhook, options.alertmanager, receives, otlp)
+    inspector = None if options.inspector is None else starting.folder_of("--inspector", str(options.inspector))
+    wanted = starting.WatchSettings(
+        options.interval, store, options.webhook, options.alertmanager, receives, otlp, inspector
+    )
     line = fields_of(fabric)
     site = asking_of(
         fabric,

@@ -310,11 +310,16 @@ class Measured:
 
     def at_most(self, ranks: int) -> int | None:
         """Return the size in bytes, or the end of its range; None if unknown. ``ranks`` is the number of ranks of the communicator."""
-        end = _RANGE_END.search(self.size_range)
-        if self.size_bytes is not None or end is None:
-            return self.size_bytes
-        size = int(float(end[1]) * (1 << _UNITS[end[2]]))
-        return size * ranks if self.operation in OF_A_RANK else size
+        return at_most(self.operation, self.size_bytes, self.size_range, ranks)
+
+
+def at_most(operation: str, size_bytes: int | None, size_range: str, ranks: int) -> int | None:
+    """Return the size of an operation in bytes, or the end of its range; None if unknown. ``ranks`` is the number of its ranks."""
+    end = _RANGE_END.search(size_range)
+    if size_bytes is not None or end is None:
+        return size_bytes
+    size = int(float(end[1]) * (1 << _UNITS[end[2]]))
+    return size * ranks if operation in OF_A_RANK else size
 
 
 @dataclass(frozen=True, slots=True)

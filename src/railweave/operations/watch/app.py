@@ -20,8 +20,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from railweave.model.state.telemetry import METRICS
 from railweave.operations.watch.console import device
 from railweave.operations.watch.console.anomaly_list import anomalies
+from railweave.operations.watch.console.communicators import communicators
 from railweave.operations.watch.console.device import device_list
-from railweave.operations.watch.console.frame import STATIC, STREAM_S, address, events, kind, page
+from railweave.operations.watch.console.frame import COMMUNICATORS, STATIC, STREAM_S, address, events, kind, page
 from railweave.operations.watch.console.guard import Guard, Proxy, guarded
 from railweave.operations.watch.console.history import chart_data, history, span_of
 from railweave.operations.watch.console.state import Console
@@ -145,6 +146,8 @@ def shown(console: Console, where: str, query: Mapping[str, str], *, markup: boo
         return topology(console, values)
     if where == "/anomalies":
         return anomalies(console, values)
+    if where == COMMUNICATORS[0]:
+        return communicators(console, values)
     if where in {"/devices", "/path", "/rails", "/history"}:
         made = {"/devices": device_list, "/path": path, "/rails": rails, "/history": history}
         return made[where](console, query, values)
@@ -201,7 +204,7 @@ def routes(console: Console) -> list[Route]:
     def get_history(request: Request) -> Response:
         return JSONResponse(chart_data(console, span_of(request.query_params)))
 
-    pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history")
+    pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history", COMMUNICATORS[0])
     return [
         *(Route(page_path, get_page) for page_path in pages),
         Route("/events", get_events),
@@ -258,6 +261,11 @@ def app(
     async def subjects(_: Request) -> Response:
         return JSONResponse(watching.validator.seen.to_json())
 
+    async def rates(_: Request) -> Response:
+        if watching.inspector is None:
+            return _wrong(404, "NCCL Inspector's records are not read: start with --inspector FOLDER")
+        return JSONResponse([row.to_json() for row in watching.inspector.rows])
+
     async def events(request: Request) -> Response:
         if watching.syslog is None:
             return _wrong(404, "syslog is not received: start with --syslog ADDRESS:PORT")
@@ -275,6 +283,7 @@ def app(
             Route("/api/devices", devices),
             Route("/api/anomalies", anomalies),
             Route("/api/subjects", subjects),
+            Route("/api/communicators", rates),
             Route("/api/events", events),
             Route("/api/samples", samples),
             *routes(Console(watching, runs, most_streams=max(1, most // 2))),

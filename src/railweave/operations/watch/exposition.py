@@ -8,6 +8,7 @@ left out while their value is zero. 192 switches with 64 ports and two busy queu
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.model.state.telemetry import METRICS, Metric, Series
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.expect import Expected
     from railweave.operations.watch.collector import WatchedDevice
+    from railweave.operations.watch.inspector.instruments import CommunicatorRate, JobInstruments
     from railweave.operations.watch.syslog import Syslog
     from railweave.operations.watch.watching import NetworkStanding, WatchedNetwork
 
@@ -63,6 +65,8 @@ def families_of(watching: WatchedNetwork, design: Iterable[Family]) -> Iterator[
     yield from whole(watching.standing())
     if watching.syslog is not None:
         yield from received(watching.syslog)
+    if watching.inspector is not None:
+        yield from communicators(watching.inspector)
     if watching.otlp is not None:
         yield from watching.otlp.families()
     yield from design
@@ -123,6 +127,49 @@ def received(syslog: Syslog) -> Iterator[Family]:
     described = "Messages of syslog from senders that are no device."
     points = [Point((), syslog.unknown)]
     yield Family("railweave_syslog_unknown_senders_total", "counter", described, points, counted_here=True)
+
+
+MOST_COMMUNICATORS = 2000
+"""The largest number of collectives of communicators with series of their own, the slow ones first."""
+_RATES: Mapping[str, tuple[str, str]] = {
+    "bus_bandwidth": ("busbw", "Bus bandwidth of a communicator's collective."),
+    "predicted_bus_bandwidth": ("predicted", "Predicted bus bandwidth of a communicator's collective."),
+    "least_predicted_bus_bandwidth": ("low", "Lower end of the band of a predicted bus bandwidth."),
+}
+"""The metrics of communicators: for each, the attribute of ``CommunicatorRate`` in GB/s, and the help."""
+_FOLLOWED: Mapping[str, str] = {
+    "read_bytes": "Bytes read of NCCL Inspector's records.",
+    "skipped_bytes": "Bytes of NCCL Inspector's records skipped because files grew faster than they are read.",
+    "records": "Records read of NCCL Inspector.",
+    "not_understood": "Lines, fields and labels of NCCL Inspector's records that are not known.",
+}
+
+
+def communicators(inspector: JobInstruments) -> Iterator[Family]:
+    """Yield the metrics of the communicators of running jobs, and of the files that are followed."""
+    labels: list[tuple[Labels, CommunicatorRate]] = []
+    for row in inspector.rows[:MOST_COMMUNICATORS]:
+        places = row.named_places
+        texts = {"job": row.job, "communicator": row.communicator, "name": row.name, "collective": row.operation}
+        texts |= {"size": row.size, "ranks": str(row.ranks)}
+        texts |= {"rails": places.get("rails", ""), "planes": places.get("planes", "")}
+        labels.append((tuple(texts.items()), row))
+    for name, (attribute, help_) in _RATES.items():
+        numbers = [
+            (each, getattr(row, attribute))
+            for each, row in labels
+            if row.outcome != "not-seen" or name != "bus_bandwidth"
+        ]
+        points = [Point(each, 1e9 * number) for each, number in numbers if number is not None]
+        yield Family(f"railweave_nccl_{name}_bytes_per_second", "gauge", help_, points)
+    outcomes = Counter(row.outcome for row in inspector.rows)
+    points = [Point((("outcome", outcome),), outcomes[outcome]) for outcome in ("right", "wrong", "not-seen")]
+    yield Family("railweave_nccl_collectives", "gauge", "Collectives of communicators, by outcome.", points)
+    points = [Point((), len(inspector.follower.files))]
+    yield Family("railweave_nccl_inspector_files", "gauge", "Files of NCCL Inspector that are followed.", points)
+    for name, help_ in _FOLLOWED.items():
+        points = [Point((), getattr(inspector.follower.counts, name))]
+        yield Family(f"railweave_nccl_inspector_{name}_total", "counter", help_, points, counted_here=True)
 
 
 def _of_targets(devices: Sequence[WatchedDevice]) -> Iterator[Family]:

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -27,10 +28,11 @@ from railweave.operations.watch.watching import WatchedNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from railweave.live.site.site import RunningDevices
     from railweave.model.intent.reading.source import Field, FieldSource
+    from railweave.model.network.model import Network
+    from railweave.operations.watch.inspector.instruments import JobInstruments
     from railweave.operations.watch.otlp.exporter import Otlp
     from railweave.operations.watch.otlp.settings import OtlpSettings
 
@@ -51,6 +53,7 @@ class WatchSettings:
     - ``webhook``, ``alertmanager``: the addresses that receive anomalies.
     - ``syslog``: the address and port on which syslog is received.
     - ``otlp``: the receivers of OpenTelemetry, or None.
+    - ``inspector``: the folder in which NCCL's Inspector writes, or None.
     """
 
     every_s: float = 10.0
@@ -59,6 +62,7 @@ class WatchSettings:
     alertmanager: str | None = None
     syslog: tuple[str, int] | None = None
     otlp: OtlpSettings | None = None
+    inspector: Path | None = None
 
 
 def watching_of(
@@ -111,7 +115,14 @@ def watching_of(
         notifier,
         None if wanted.syslog is None else Syslog(*wanted.syslog, addresses, connections(len(addresses))),
         None if wanted.otlp is None else _exporter(wanted.otlp, network.name, wanted.every_s, say),
+        None if wanted.inspector is None else _instruments(wanted.inspector, network, wanted.every_s),
     )
+
+
+def _instruments(folder: Path, network: Network, every_s: float) -> JobInstruments:
+    from railweave.operations.watch.inspector.instruments import JobInstruments  # it needs the prediction
+
+    return JobInstruments(folder, network, every_s=every_s)
 
 
 def _exporter(settings: OtlpSettings, network: str, every_s: float, say: Callable[[str], None]) -> Otlp:
@@ -209,6 +220,17 @@ def check_urls(given: Mapping[str, str | None]) -> None:
             )
     if problems:
         raise InputError(problems)
+
+
+def folder_of(option: str, given: str) -> Path:
+    """Return the folder in the value ``given`` of an option. Raises ``InputError`` if it is no folder, or cannot be read."""
+    folder = Path(given)
+    try:
+        next(folder.iterdir(), None)
+    except OSError as error:
+        fix = "name a folder that exists and that this user can read: the one above those of NCCL_INSPECTOR_DUMP_DIR"
+        raise InputError([Problem(Option(option, given), f"it cannot be read: {error.strerror}", fix)]) from None
+    return folder
 
 
 def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:

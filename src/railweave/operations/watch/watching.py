@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from railweave.operations.watch.anomalies import Anomalies, Anomaly, Change
     from railweave.operations.watch.collector import Collector
+    from railweave.operations.watch.inspector.instruments import JobInstruments
     from railweave.operations.watch.notify import Notifier
     from railweave.operations.watch.otlp.exporter import Otlp
     from railweave.operations.watch.store import Store
@@ -85,6 +86,8 @@ class WatchedNetwork:
     notifier: Notifier | None = None
     syslog: Syslog | None = None
     otlp: Otlp | None = None
+    inspector: JobInstruments | None = None
+    """The records of NCCL's Inspector, as running jobs write them; None if no folder is followed."""
     heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
         default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
     )
@@ -101,6 +104,8 @@ class WatchedNetwork:
             group.create_task(self._judging())
             if self.syslog is not None:
                 group.create_task(self.syslog.run())
+            if self.inspector is not None:
+                group.create_task(self.inspector.run())
             if self.notifier is not None:
                 self.notifier.lasting(self.anomalies.listed)
                 group.create_task(self.notifier.run())
@@ -137,7 +142,9 @@ class WatchedNetwork:
             answering = frozenset(device.name for device in devices if device.answers)
             seen = look(devices, dict(self.collector.rates), at)
             self.compared = answering & {*seen.states, *seen.hosts}
-            return self.anomalies.see(self.validator.findings(seen, deployed=deployed), at, deployed=deployed)
+            of_jobs = () if self.inspector is None else self.inspector.findings
+            findings = [*self.validator.findings(seen, deployed=deployed), *of_jobs]
+            return self.anomalies.see(findings, at, deployed=deployed)
 
         changes = await asyncio.to_thread(compared)
         if self.notifier is not None:

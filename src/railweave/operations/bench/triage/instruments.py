@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.gpu_nics import described, nics_of
-from railweave.operations.bench.inspector import POINT_TO_POINT
+from railweave.operations.bench.inspector import POINT_TO_POINT, at_most
 from railweave.operations.bench.triage.wire import once, times
 from railweave.prediction.collectives.program import written
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.operations.bench.gpu_nics import GpuNics
-    from railweave.operations.bench.inspector import Communicator, Measured
+    from railweave.operations.bench.inspector import Communicator, InspectorRecord, Measured
     from railweave.operations.bench.triage.wire import Case
 
 SLOW = 0.8
@@ -38,10 +38,15 @@ Alike = tuple[str, int | None, str, int, int]
 """What similar communicators have in common: operation, size or its range, and the numbers of ranks and servers."""
 
 
+def is_compared(row: Measured | InspectorRecord, ranks: int) -> bool:
+    """Return whether the bandwidth of an operation of ``ranks`` ranks is compared: not of two ranks only, and not of small messages."""
+    of_all = row.peer is None and row.operation not in _POINT_TO_POINT
+    return of_all and (at_most(row.operation, row.size_bytes, row.size_range, ranks) or 0) >= SMALLEST
+
+
 def alike(communicator: Communicator, row: Measured) -> Alike | None:
     """Return what communicators must share to be compared in ``row``; None if its bandwidth is not compared."""
-    of_all = row.peer is None and row.operation not in _POINT_TO_POINT
-    if not of_all or (row.at_most(communicator.ranks) or 0) < SMALLEST:
+    if not is_compared(row, communicator.ranks):
         return None
     return row.operation, row.size_bytes, row.size_range, communicator.ranks, communicator.nodes
 

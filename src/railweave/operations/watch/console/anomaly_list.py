@@ -11,7 +11,7 @@ from railweave.operations.watch.console.view import PageView, Values, ago, clock
 from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from railweave.operations.watch.anomalies import Anomaly
     from railweave.operations.watch.console.state import Console
@@ -26,9 +26,9 @@ def anomalies(console: Console, values: Values) -> PageView:
     Values that change while the page is open are added to ``values``.
     """
     listed = console.anomalies()
-    now = values.html("anomalies", anomaly_cards(listed))
+    now = values.html("anomalies", anomaly_cards(listed, console.watching.anomalies.devices))
     over = console.watching.anomalies.listed(closed=True)
-    past = values.html("over", _over(over))
+    past = values.html("over", _over(over, console.watching.anomalies.devices))
     seen = values.html("seen", console.watching.validator.seen.to_html())
     counts = (
         "How much of the expected state the devices showed at the last comparison. What was not seen was not compared."
@@ -45,8 +45,8 @@ def anomalies(console: Console, values: Values) -> PageView:
     )
 
 
-def anomaly_cards(listed: Sequence[Anomaly]) -> str:
-    """Return anomalies as markup: each cause, followed by the anomalies that it explains."""
+def anomaly_cards(listed: Sequence[Anomaly], devices: Collection[str]) -> str:
+    """Return anomalies as markup: each cause, followed by the anomalies that it explains. ``devices`` have pages."""
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [anomaly for anomaly in listed if not anomaly.follows]
@@ -57,14 +57,14 @@ def anomaly_cards(listed: Sequence[Anomaly]) -> str:
             below.setdefault(anomaly.follows, []).append(anomaly)
         elif anomaly.follows:
             heads.append(anomaly)
-    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", [])) for head in heads[:MOST]]
+    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), devices) for head in heads[:MOST]]
     more = len(heads) - MOST
     return "".join(cards) + (
         element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""
     )
 
 
-def _card(anomaly: Anomaly, explained: Sequence[Anomaly]) -> str:
+def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[str]) -> str:
     finding = anomaly.finding
     times = f", {anomaly.times} times" if anomaly.times > 1 else ""
     facts = [("First seen", clock(anomaly.first) + times), ("Last seen", clock(anomaly.last))]
@@ -81,7 +81,7 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly]) -> str:
                 "li",
                 element("span", text(each.finding.id), class_="mono"),
                 " ",
-                place_link(each),
+                place_link(each, devices),
                 text(f": {each.finding.what}"),
             )
             for each in explained[:MOST]
@@ -90,7 +90,9 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly]) -> str:
         more = element("details", summary, element("ul", rows), id=f"explains-{anomaly.number}")
     deploy = " " + element("span", "deploy at work", class_="pill") if anomaly.deploy else ""
     head = element("span", text(finding.severity), class_=f"pill {finding.severity}")
-    title = element("h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(anomaly), deploy)
+    title = element(
+        "h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(anomaly, devices), deploy
+    )
     attributes = {"data_number": anomaly.number, "data_rule": finding.id, "data_where": finding.where}
     return element(
         "article",
@@ -103,18 +105,15 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly]) -> str:
     )
 
 
-def place_link(anomaly: Anomaly) -> str:
-    """Return the device and port of an anomaly, as a link to the device's page."""
+def place_link(anomaly: Anomaly, devices: Collection[str]) -> str:
+    """Return the place of an anomaly, as a link to the page of its device if it is one of ``devices``."""
+    href = f"/devices/{quote(anomaly.device, safe='')}" if anomaly.device in devices else None
     return element(
-        "a",
-        text(anomaly.finding.where),
-        href=f"/devices/{quote(anomaly.device, safe='')}",
-        id=f"at-{anomaly.number}",
-        class_="mono",
+        "a" if href else "span", text(anomaly.finding.where), href=href, id=f"at-{anomaly.number}", class_="mono"
     )
 
 
-def _over(over: Sequence[Anomaly]) -> str:
+def _over(over: Sequence[Anomaly], devices: Collection[str]) -> str:
     if not over:
         return element("p", "Nothing yet.", class_="about")
     rows = [
@@ -126,7 +125,7 @@ def _over(over: Sequence[Anomaly]) -> str:
             " ",
             element("span", text(anomaly.finding.id), class_="mono"),
             " ",
-            place_link(anomaly),
+            place_link(anomaly, devices),
             text(f": {anomaly.evidence}"),
             text(f" ({anomaly.times} times)" if anomaly.times > 1 else ""),
         )

@@ -157,7 +157,12 @@ def switch(console: Console, name: str, values: Values) -> PageView:
         name,
         [
             element("p", text(description), " ", state_cell(console, values, name, "span"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(listed))),
+            section(
+                "anomalies",
+                "Anomalies",
+                "",
+                values.html("anomalies", anomaly_cards(listed, console.watching.anomalies.devices)),
+            ),
             section("ports", "Ports", "Those of the design, with what passes them now.", html_table(PORT_HEADS, ports)),
             section("past", "A port over time", "", chart),
             section(
@@ -325,7 +330,12 @@ def server(console: Console, host: Server, values: Values) -> PageView:
         host.name,
         [
             element("p", text(f"server, {host.model}, {len(nics)} NICs"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(listed))),
+            section(
+                "anomalies",
+                "Anomalies",
+                "",
+                values.html("anomalies", anomaly_cards(listed, console.watching.anomalies.devices)),
+            ),
             section("ports", "NICs", about, html_table(heads, rows)),
         ],
         values.live,

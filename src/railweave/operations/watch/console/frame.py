@@ -27,6 +27,8 @@ PAGES = (
     ("/rails", "Rails"),
     ("/history", "History"),
 )
+COMMUNICATORS = ("/communicators", "Communicators")
+"""The page of the communicators of running jobs, if their records are read."""
 _KINDS = {"css": "text/css", "js": "text/javascript"}
 _NAMES = ("console.css", "live.js", "topology.js", "charts.js", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css")
 
@@ -93,7 +95,7 @@ def page(console: Console, shown: PageView, here: str) -> str:
             status,
         ],
         main=[element("div", *shown.main, id="content", tabindex="-1")],
-        links=PAGES,
+        links=PAGES if console.watching.inspector is None else (*PAGES, COMMUNICATORS),
         here=here,
         sheets=[address(sheet) for sheet in sheets],
         scripts=[f'<script src="{address(script)}" defer></script>' for script in scripts],
