@@ -56,7 +56,17 @@ def communicators(console: Console, values: Values) -> PageView | None:
 def _table(rows: tuple[CommunicatorRate, ...]) -> str:
     outcomes = Counter(row.outcome for row in rows)
     summary = ", ".join(f"{outcomes[outcome]:,} {outcome}" for outcome in _CLASSES if outcomes[outcome])
-    table = Table(COLUMNS, [_cells(row) for row in rows[:MOST]], left_out=len(rows) - MOST)
+    # no column of planes where no row has one
+    kept = [
+        place for place, column in enumerate(COLUMNS) if column.key != "planes" or any(_planes(row) for row in rows)
+    ]
+    cells = [_cells(row) for row in rows[:MOST]]
+    table = Table(
+        [COLUMNS[place] for place in kept],
+        [[row[place] for place in kept] for row in cells],
+        remarks={place: _links(row) for place, row in enumerate(rows[:MOST]) if row.outcome == "wrong"},
+        left_out=len(rows) - MOST,
+    )
     return element("p", text(f"{counted(len(rows), 'collective')}: {summary}."), class_="about") + table.to_html()
 
 
@@ -64,8 +74,6 @@ def _cells(row: CommunicatorRate) -> tuple[object, ...]:
     pill = element("span", text(row.outcome), class_=f"pill {_CLASSES[row.outcome]}")
     predicted = None if row.predicted is None else f"{row.predicted:.1f}"
     band = "" if row.low is None else f" ({row.low:.1f} to {row.high:.1f})"
-    places = row.named_places
-    links = places.get("links", "").replace(" ", ", ") if row.outcome == "wrong" else ""
     return (
         Cell(row.outcome, row.outcome, "", pill),
         f"{row.name or row.communicator}, {counted(row.ranks, 'rank')}",
@@ -73,12 +81,22 @@ def _cells(row: CommunicatorRate) -> tuple[object, ...]:
         formatted(row.busbw, ".1f"),
         predicted and predicted + band,
         formatted(row.usual, ".1f"),
-        places.get("rails"),
-        places.get("planes"),
+        row.named_places.get("rails"),
+        _planes(row),
         row.job or None,
         Cell(row.age_s, f"{ago(row.age_s)} ago"),
-        Cell(row.why, f"{row.why}: {links}" if links else row.why, "text"),
+        Cell(row.why, row.why, "text"),
     )
+
+
+def _planes(row: CommunicatorRate) -> str | None:
+    return row.named_places.get("planes")
+
+
+def _links(row: CommunicatorRate) -> str:
+    """Return the servers of a row, and its NICs and links, as text."""
+    places = [(name, row.named_places.get(name, "").replace(" ", ", ")) for name in ("NICs", "links")]
+    return "; ".join([f"on {', '.join(row.hosts)}", *(f"{name} {text}" for name, text in places if text)])
 
 
 def _nothing(inspector: JobInstruments) -> str:
