@@ -16,9 +16,10 @@ import uvicorn
 
 from railweave.model.findings import Finding
 from railweave.operations.watch.app import app
+from railweave.operations.watch.inspector.instruments import JobInstruments
 from railweave.operations.watch.watching import WatchedNetwork
 from tests.chromium import Chromium, Page, browser, program
-from tests.conftest import example
+from tests.conftest import ROOT, example
 from tests.operations.watch.traffic import Traffic, filled, network_watched
 
 pytestmark = [
@@ -33,6 +34,12 @@ class Served:
 
     def __init__(self, folder: Path, *, seconds: float = 20) -> None:
         self.watching: WatchedNetwork = network_watched(example("h100-rlb"), folder / "samples.sqlite", every_s=2)
+        jobs = folder / "jobs"
+        jobs.mkdir()
+        for file in (ROOT / "tests/operations/bench/instruments/job").glob("*.jsonl"):
+            (jobs / file.name).write_bytes(file.read_bytes())
+        self.watching.inspector = JobInstruments(jobs, self.watching.validator.network, every_s=2)
+        self.watching.inspector.look(time.time())
         application = app(self.watching)
         self._loop = asyncio.new_event_loop()
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -120,7 +127,17 @@ def visit(chromium: Chromium, served: Served) -> Iterator[object]:
         page.close()
 
 
-PAGES = ("/", "/anomalies", "/devices", f"/devices/{LEAF}", "/devices/H100-01", "/path", "/rails", "/history")
+PAGES = (
+    "/",
+    "/anomalies",
+    "/devices",
+    f"/devices/{LEAF}",
+    "/devices/H100-01",
+    "/path",
+    "/rails",
+    "/history",
+    "/communicators",
+)
 
 
 @pytest.mark.parametrize("width", [1280, 800])

@@ -334,6 +334,7 @@ def test_forks_name_the_communicator_and_the_exact_size(tmp_path: Path) -> None:
     assert len(of_job.predictor._wanted) == 1
 
 
+@pytest.mark.slow
 def test_predictions_come_from_a_process_and_are_kept() -> None:
     async def predicted() -> Predictor:
         predictor = Predictor(railweave.load(EXAMPLES / "h100-rlb.yaml"))

@@ -382,7 +382,7 @@ class _Kind:
 
 @dataclass(slots=True)
 class _Ranks:
-    """What is known of a communicator: a number for each rank's place, and its kinds of operations."""
+    """A communicator that is being gathered: a number for each rank's place, and its kinds of operations."""
 
     line: int
     name: str = ""
@@ -397,7 +397,7 @@ class _Ranks:
 
 
 Identity = tuple[str, int, int, str]
-"""What tells communicators apart: the hash or name, the numbers of ranks and servers, and the job."""
+"""The properties that distinguish communicators: the hash or name, the numbers of ranks and servers, and the job."""
 
 
 class Gathered:

@@ -35,7 +35,7 @@ _POINT_TO_POINT = POINT_TO_POINT | {"send-recv"}
 
 
 Alike = tuple[str, int | None, str, int, int]
-"""What similar communicators have in common: operation, size or its range, and the numbers of ranks and servers."""
+"""The properties that similar communicators share: operation, size or its range, and the numbers of ranks and servers."""
 
 
 def is_compared(row: Measured | InspectorRecord, ranks: int) -> bool:

@@ -1,8 +1,7 @@
 """A folder into which the NCCL Inspector of jobs writes, followed while its files grow.
 
-JSON lines are read from the last position; a file of Prometheus' form, which the Inspector writes again each time, is read whole
-(NVIDIA/nccl 2.30.7, plugins/profiler/inspector/inspector.cc: ``HOST-pidPID.log`` opened once, ``.prom`` opened with ``w`` for each
-dump and deleted at the end). One look reads a limited number of bytes: if files grew by more, their newest lines are read and
+JSON lines are read from the last position. A file of Prometheus' form is read whole, because the Inspector writes it again for
+each dump, and deletes it at the end (NVIDIA/nccl 2.30.7, plugins/profiler/inspector/inspector.cc). One look reads a limited number of bytes: if files grew by more, their newest lines are read and
 the rest is skipped, and counted.
 """
 
@@ -34,8 +33,8 @@ MOST_DEPTH = 4
 """The deepest folder below the followed one: jobs have a folder each, some by user or date."""
 LOOK_BYTES = 16 << 20
 """The bytes that one look reads of all files together."""
-LEAST_SHARE = 64 << 10
-"""The bytes that a look reads of a grown file at least, some hundred records or a few with event traces. Files beyond ``LOOK_BYTES`` wait for the next look."""
+LEAST_SHARE = 16 << 10
+"""The bytes that a look reads of a grown file at least, some 35 records. Files beyond ``LOOK_BYTES`` wait for the next look."""
 MOST_PROMETHEUS = 1 << 20
 """The largest file of Prometheus' form that is read: its size is bounded by the communicators of a GPU."""
 FORGOTTEN_S = 900.0
@@ -43,7 +42,7 @@ FORGOTTEN_S = 900.0
 MOST_NOTES = 20
 _HEAD = 4096
 _MARK = 64
-"""The bytes before the last position that must still be the same, or the file was written anew."""
+"""The bytes before the last position that must still be the same, or the file was written again."""
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ class FollowedFile:
 
 @dataclass
 class FollowedCounts:
-    """What was read since the beginning.
+    """Counts since the beginning.
 
     ``read_bytes``, ``skipped_bytes``: bytes that were read, and skipped because files grew faster. ``records``: the number of
     records. ``not_understood``: lines, fields and labels that are not known, and were left out.
@@ -116,10 +115,10 @@ class Follower:
 
         ``now`` is the time in seconds since 1970. After that, ``prometheus`` has the records of all files of Prometheus' form.
         """
-        found = self._listed()
-        for path in self.files.keys() - found.keys():
+        listed = self._listed()
+        for path in self.files.keys() - listed.keys():
             del self.files[path]
-        changed = [path for path in sorted(found) if self._changed(path, found[path], now)]
+        changed = [path for path in sorted(listed) if self._changed(path, listed[path], now)]
         share = max(LEAST_SHARE, LOOK_BYTES // max(len(changed), 1))
         first = next((place for place, path in enumerate(changed) if path >= self._next), 0)
         end = self.counts.read_bytes + LOOK_BYTES
@@ -139,7 +138,7 @@ class Follower:
 
     def _listed(self) -> dict[str, os.stat_result]:
         """Return the status of each file by its path. Links are not followed, except for the folder itself."""
-        found: dict[str, os.stat_result] = {}
+        listed: dict[str, os.stat_result] = {}
         unreadable: dict[str, str] = {}
         folders = [(str(self.folder), 0)]
         self.why, self.beyond = "", 0
@@ -148,17 +147,17 @@ class Follower:
             try:
                 with os.scandir(folder) as entries:
                     for entry in entries:
-                        self._enter(entry, depth, folders, found)
+                        self._enter(entry, depth, folders, listed)
             except OSError as error:
                 if depth == 0:
                     self.why = error.strerror or str(error)
                 elif not isinstance(error, FileNotFoundError):
                     unreadable[folder] = error.strerror or str(error)
-        self.unreadable = {path: why for path, why in self.unreadable.items() if path in found} | unreadable
-        return found
+        self.unreadable = {path: why for path, why in self.unreadable.items() if path in listed} | unreadable
+        return listed
 
     def _enter(
-        self, entry: os.DirEntry[str], depth: int, folders: list[tuple[str, int]], found: dict[str, os.stat_result]
+        self, entry: os.DirEntry[str], depth: int, folders: list[tuple[str, int]], listed: dict[str, os.stat_result]
     ) -> None:
         try:
             status = entry.stat(follow_symlinks=False)
@@ -168,8 +167,8 @@ class Follower:
             if depth < MOST_DEPTH:
                 folders.append((entry.path, depth + 1))
         elif stat.S_ISREG(status.st_mode):
-            if len(found) < MOST_FILES:
-                found[entry.path] = status
+            if len(listed) < MOST_FILES:
+                listed[entry.path] = status
             else:
                 self.beyond += 1
 
@@ -239,7 +238,7 @@ class Follower:
         """Return the new whole lines of a JSON file, at most its last ``share`` bytes. A half line is left for the next look."""
         if known.mark:
             file.seek(known.offset - len(known.mark))
-            if file.read(len(known.mark)) != known.mark:  # it was written anew, and is already longer than before
+            if file.read(len(known.mark)) != known.mark:  # it was written again, and is already longer than before
                 known.offset, known.mark, known.inside = 0, b"", False
         start = max(known.offset, size - share)
         inside = known.inside or start > known.offset

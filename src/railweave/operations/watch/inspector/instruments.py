@@ -278,7 +278,7 @@ class JobInstruments:
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What a row is compared with.
+    """The values that a row is compared with.
 
     - ``usual``: (median of similar communicators in GB/s, their number), or None.
     - ``predicted``: the prediction, or None. ``unpredicted``: the reason why there is none, or no band; empty if there is.
