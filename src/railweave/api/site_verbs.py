@@ -303,7 +303,7 @@ class Watch:
 
 
 EXPORTED = Opt(
-    "Folder to write the files into; existing files with the same names are replaced.",
+    "Folder to write the files into. Existing files with the same names are replaced; other files of an earlier export of this target are removed.",
     letter="-o",
     metavar="FOLDER",
 )

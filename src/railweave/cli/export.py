@@ -60,7 +60,7 @@ def prometheus(options: ExportPrometheus, *, as_json: bool, quiet: bool) -> None
 
 
 _LISTED = 8
-"""The number of changes of one kind that are listed; --json lists all."""
+"""The number of files, and of changes of one kind, that are listed; --json lists all."""
 
 
 @app.command(short_help="NetBox: sites, racks, devices, interfaces, cables, addresses.")
@@ -119,4 +119,6 @@ def _show(folder: Path | str, files: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "files": sorted(files)})
     else:
-        typer.echo(f"{folder}: {counted(len(files), 'file')}: {', '.join(files)}")
+        more = f" and {len(files) - _LISTED:,} more (--json lists all)" if len(files) > 2 * _LISTED else ""
+        shown = files[:_LISTED] if more else files
+        typer.echo(f"{folder}: {counted(len(files), 'file')}: {', '.join(shown)}{more}")
