@@ -1,14 +1,18 @@
-"""The folder of an export, if an export is interrupted."""
+"""The folder of an export, also if an export is interrupted."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from railweave.cli.app import app
 from railweave.errors import OutputError
 from railweave.operations.exports.folder import write_export
 from railweave.writing import Folder
+from tests.conftest import EXAMPLES
 
 
 def test_an_interrupted_removal_is_completed_by_the_next_export(
@@ -33,3 +37,11 @@ def test_a_list_that_somebody_wrote_removes_nothing_outside(tmp_path: Path) -> N
     write_export(folder, "slurm", {"b.yaml": "b"})
     assert (tmp_path / "outside").read_text() == "mine"
     assert sorted(path.name for path in folder.iterdir()) == [".railweave-slurm", "b.yaml"]
+
+
+def test_many_files_are_counted_not_listed(tmp_path: Path) -> None:
+    words = ["export", "kubernetes", str(EXAMPLES / "gb300-racks.yaml"), "-o", str(tmp_path), "-q"]
+    shown = CliRunner().invoke(app, words).output
+    assert "148 files: nic-configuration.yaml, pod-networks.yaml" in shown
+    assert shown.endswith("gb300-004.yaml and 140 more (--json lists all)\n")
+    assert len(json.loads(CliRunner().invoke(app, [*words, "--json"]).output)["files"]) == 148

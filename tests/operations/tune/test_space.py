@@ -118,5 +118,35 @@ def test_a_value_is_found_by_its_number_and_unit(value: object, place: int | Non
 
 def test_values_are_in_order_by_what_they_mean() -> None:
     assert _values(["1us", "500us", "1ms"])[1]
+    assert _values(["512KiB", "1MiB"])[1]
+    assert not _values(["1M", "1us"])[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "same"),
+    [
+        (["100ns", "0.1us"], "'100ns' and '0.1us'"),
+        (["1us", "2us", "0.001 ms"], "'1us' and '0.001 ms'"),
+        (["1KiB", "1024B"], "'1KiB' and '1024B'"),
+        ([5, "5"], "5 and '5'"),
+        ([1, 2, 1.0], "1 and 1.0"),
+        (["ecmp", "ecmp"], "'ecmp' and 'ecmp'"),
+    ],
+)
+def test_values_that_mean_the_same_are_refused(values: list[str | int | float], same: str) -> None:
+    with pytest.raises(ValueError, match=f"each once: {same} are the same"):
+        _values(tuple(values))
+
+
+@pytest.mark.parametrize("values", [["100ns", "100us"], [True, 1], ["1M", "1024K"], ["1KB", "1KiB"], [1, "1us"]])
+def test_values_that_mean_different_things_are_taken(values: list[str | int | bool]) -> None:
+    assert _values(tuple(values))[0] == tuple(values)
+
+
+def test_values_that_a_field_reads_as_the_same_are_refused(tmp_path: Path) -> None:
+    """The field counts in microseconds, so a number without a unit is a time, too."""
+    text = STUDY.replace(MIN_FILL, "fabrics.backend.load_balancing.dlb.inactivity_interval: [64us, 128us, 128]")
+    with pytest.raises(SpecError, match="'128us' and 128 are the same"):
+        space(study(tmp_path, text))
     assert not _values(["1ms", "2us"])[1]
     assert not _values(["1us", "2%"])[1]

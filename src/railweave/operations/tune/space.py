@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ValidationError
 
 from railweave.errors import Problem, SpecError
+from railweave.model.config.quantities import ENGINE_BYTES, ENGINE_TIME
 from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.study import MOST_VALUES, Range, StudyFile, Values
 from railweave.operations.tune.patch import at_path, with_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.intent.reading.document import Document
     from railweave.model.intent.scenario import Setting
@@ -112,7 +113,7 @@ def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
             try:
                 knob = Knob(name, tuple(name.split(".")) if part == "space" else (), *_values(values))
                 if part == "space":
-                    own_values.append(_own(knob, fabric, spec))
+                    own_values.append(_own(knob, fabric, spec, every=not isinstance(values, Range | str)))
                 else:
                     _known_to_engine(name, knob)
                     own_values.append(None)
@@ -156,8 +157,9 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
                 f"{given!r} has no values between its ends", "write the smaller first, and a step of 1 or more"
             )
         return _spread(first, last, step, next(iter(units), "")), True
-    if len(given) < 2 or len(set(given)) < len(given):
+    if len(given) < 2:
         raise _WrongError("a knob needs two values or more, each once", "write [1, 2, 4, 8], or leave the knob out")
+    _each_once((_meaning(value), value) for value in given)
     quantities = [quantity for value in given if (quantity := _quantity(value)) is not None]
     based = [_base(*quantity) for quantity in quantities]
     numbers = [number for number, _ in based]
@@ -172,8 +174,14 @@ def _spread(first: int, last: int, step: int, unit: str) -> tuple[Setting, ...]:
     return tuple(f"{number}{unit}" if unit else number for number in numbers)
 
 
-_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*(us|%|ms|M|K|k|G|ps|ns|s|m)?")
+_UNITS = {
+    unit: (kind.unit, factor)
+    for kind in (ENGINE_TIME, ENGINE_BYTES)
+    for unit, factor in kind.factors.items()
+    if kind is ENGINE_TIME or unit.endswith("B")
+}
+"""The units with one meaning: (base unit, factor). ``M`` alone may be a rate or a size, and ``m`` metres or minutes."""
+_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]{1,3}|%)?")
 
 
 def _quantity(value: object) -> tuple[float, str] | None:
@@ -187,8 +195,28 @@ def _quantity(value: object) -> tuple[float, str] | None:
 
 
 def _base(number: float, unit: str) -> tuple[float, str]:
-    """Return a quantity in its base unit: times in seconds, other quantities unchanged."""
-    return (number * _SECONDS[unit], "s") if unit in _SECONDS else (number, unit)
+    """Return a quantity in its base unit: times in picoseconds, sizes with a B in bytes, other quantities unchanged."""
+    base, factor = _UNITS.get(unit, (unit, 1))
+    return number * factor, base
+
+
+def _meaning(value: Setting) -> Hashable:
+    """Return an object that is equal for values with the same meaning: 100ns and 0.1us, 5 and "5". True is not 1."""
+    quantity = _quantity(value)
+    if quantity is None:
+        return isinstance(value, bool), value
+    number, unit = _base(*quantity)
+    return f"{number:.12g}", unit
+
+
+def _each_once(values: Iterable[tuple[Hashable, Setting]]) -> None:
+    """Raise ``_WrongError`` if two values have the same meaning. ``values`` are given as (meaning, value)."""
+    seen: dict[Hashable, Setting] = {}
+    for meaning, value in values:
+        if meaning in seen:
+            same = f"{seen[meaning]!r} and {value!r} are the same"
+            raise _WrongError(f"a knob needs two values or more, each once: {same}", "leave one of them out")
+        seen[meaning] = value
 
 
 def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
@@ -204,15 +232,19 @@ def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
     return one_unit == other_unit and isclose(one_number, other_number, rel_tol=1e-9)
 
 
-def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
-    """Return the present value of a knob (a field to vary) in the fabric file.
+def _own(knob: Knob, fabric: Document, spec: FabricFile, *, every: bool) -> Setting | None:
+    """Return the present value of a knob (a field to vary) in the fabric file. With ``every``, each value is tried, otherwise some.
 
-    Raises ``_WrongError`` if the path is invalid, or if one of the knob's values is not allowed for the field.
+    Raises ``_WrongError`` if the path is invalid, if one of the knob's values is not allowed for the field, or if the field reads
+    two of them as the same value.
     """
     present = _walked(knob, spec)
-    for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
+    some = (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)])
+    meanings: list[tuple[Hashable, Setting]] = []
+    for value in knob.values if every else some:
         try:
-            FabricFile.model_validate(with_values(fabric.value, {knob.path: value}))
+            changed = FabricFile.model_validate(with_values(fabric.value, {knob.path: value}))
+            meanings.append((repr(_walked(knob, changed)), value))
         except ValidationError as error:
             for detail in error.errors():
                 place = tuple(str(part) for part in detail["loc"] if not str(part).startswith(("function-", "tagged-")))
@@ -220,6 +252,8 @@ def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
                     raise _WrongError(
                         f"{value} is not allowed there: {detail['msg']}", "docs/fabric-file.md has its limits"
                     ) from None
+    if every:
+        _each_once(meanings)
     written = at_path(fabric.value, knob.path)
     if isinstance(written, str | int | float | bool):
         return written
