@@ -154,6 +154,16 @@ def test_silence_is_not_seen_and_the_anomaly_stays_until_the_job_is_forgotten(tm
     assert (of_job.rows, of_job.findings, of_job.follower.files) == ((), (), {})
 
 
+def test_a_folder_that_hangs_is_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path)
+    of_job = instruments(tmp_path)
+    of_job.look(NOW)
+    now = time.monotonic()
+    monkeypatch.setattr("railweave.operations.watch.inspector.instruments.monotonic", lambda: now + SILENT_S + 1)
+    assert {(row.outcome, row.why) for row in of_job.rows} == {("not-seen", "it could not be read for 121 s")}
+    assert {finding.id for finding in of_job.findings} == {"run-communicator-slow", "inspector-not-read"}
+
+
 def test_records_of_some_ranks_are_not_seen(tmp_path: Path) -> None:
     job = write(tmp_path)
     (job / "H100-04-pid1.log").unlink()

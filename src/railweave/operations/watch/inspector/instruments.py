@@ -134,22 +134,41 @@ class JobInstruments:
     """The Inspector's records of running jobs, beside the design of their network.
 
     - ``folder``: the folder in which jobs write. ``every_s``: the seconds between two looks.
-    - ``rows``, ``findings``: the result of the last look. ``took_s``: the seconds that it took.
+    - ``communicators``: the number of communicators at the last look. ``took_s``: the seconds that it took.
     """
 
     def __init__(self, folder: Path, network: Network, *, every_s: float) -> None:
         self.follower = Follower(folder)
         self.predictor = Predictor(network)
-        self.rows: tuple[CommunicatorRate, ...] = ()
-        self.findings: tuple[Finding, ...] = ()
         self.took_s = 0.0
         self.communicators = 0
         self._network = network
         self._design = gpu_nics(network)
         self._servers = {server.name.lower(): server.name for server in network.servers}
         self._every_s = every_s
+        self._rows: tuple[CommunicatorRate, ...] = ()
+        self._findings: tuple[Finding, ...] = ()
+        self._looked = monotonic()
         self._jobs: dict[str, Gathered] = {}
         self._last: dict[tuple[str, Identity], float] = {}
+
+    @property
+    def rows(self) -> tuple[CommunicatorRate, ...]:
+        """The collectives of communicators, the slow ones first. If no look ended lately, none is seen."""
+        why = self._stalled()
+        return tuple(replace(row, outcome="not-seen", why=why) for row in self._rows) if why else self._rows
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the last look."""
+        why = self._stalled()
+        stalled = (UNREAD.finding(self._network.name, f"{self.follower.folder}: {why}"),) if why else ()
+        return (*self._findings, *stalled)
+
+    def _stalled(self) -> str:
+        """Return a sentence if no look ended lately, for example because a file system hangs; empty if one did."""
+        passed = monotonic() - self._looked
+        return f"it could not be read for {passed:,.0f} s" if passed >= max(SILENT_S, 3 * self._every_s) else ""
 
     async def run(self) -> None:
         """Look every ``every_s`` seconds, in a thread, and predict in a process, until cancelled."""
@@ -190,9 +209,10 @@ class JobInstruments:
         self._last = {key: at for key, at in self._last.items() if now - at < FORGOTTEN_S}
         self.predictor.want(wanted)
         order = {"wrong": 0, "right": 1, "not-seen": 2}
-        self.rows = tuple(sorted(rows, key=lambda row: (order[row.outcome], row.job, row.name, row.communicator)))
-        self.findings = tuple(findings)
-        self.took_s = monotonic() - began
+        self._rows = tuple(sorted(rows, key=lambda row: (order[row.outcome], row.job, row.name, row.communicator)))
+        self._findings = tuple(findings)
+        self._looked = monotonic()
+        self.took_s = self._looked - began
 
     def _add(self, gathered: Gathered, growth: Growth) -> None:
         for record in growth.records:
