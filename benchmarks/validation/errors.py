@@ -78,11 +78,12 @@ def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping
             several=job.processes == 1,
             alone=servers == 1,
         )
-        errors = [(sign * off(row, left[row.row_id]), sign * off(row, outcome.value)) for row in of]
-        us = mean(row.published[0] for row in of)
-        result.append(
-            Compared(kind, servers, job.size, outcome.engine, *zip(*errors, strict=True), us if sign > 0 else 0.0)
+        left_out, fitted = (
+            tuple(sign * off(row, value) for row, value in zip(of, values, strict=True))
+            for values in ([left[row.row_id] for row in of], [outcome.value] * len(of))
         )
+        us = mean(row.published[0] for row in of)
+        result.append(Compared(kind, servers, job.size, outcome.engine, left_out, fitted, us if sign > 0 else 0.0))
     return result
 
 

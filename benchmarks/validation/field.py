@@ -8,6 +8,7 @@ places (in place and out of place), because NCCL does the same work for them.
 from __future__ import annotations
 
 import csv
+import math
 import sys
 import tempfile
 import time
@@ -20,14 +21,16 @@ from typing import TYPE_CHECKING, cast
 
 from benchmarks import training
 
-from railweave.model.catalog import in_force
+from railweave.model.catalog import catalog, in_force
 from railweave.outputs.folder.designing import design_file
 from railweave.pages.table import Table, columns, csv_text
 from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.errors import Kind, regime_of
 from railweave.prediction.simulation.training.question import predict_training
 
+from . import errors
 from .engine import ROOT
 
 if TYPE_CHECKING:
@@ -40,8 +43,6 @@ EVERY = ROOT / "docs/validation-field.csv"
 BEGIN, END = "<!-- field: begin -->", "<!-- field: end -->"
 LARGE = 4 << 20
 SERVERS_PER_STRIPE, SPINES = 64, 8
-NOT_MODELLED = ("NCCL_NVLS_ENABLE",)
-"""Settings of the sources that railweave does not know: NVLS is not among the algorithms that it chooses."""
 
 FABRIC = """
 name: field
@@ -142,6 +143,8 @@ class Row:
     predicted_us: float = 0
     how: str = ""
     wall_s: float = 0
+    kind: Kind | None = None
+    engine: str = "packet"
 
     @property
     def bed(self) -> Bed:
@@ -225,7 +228,7 @@ def predicted(row: Row) -> Row:
     if bed.domains:
         trays = row.servers // bed.domains
         hosts = ",".join(f"host-[{18 * rack + 1:03d}-{18 * rack + trays:03d}]" for rack in range(bed.domains))
-    nccl = dict(setting.split("=") for setting in row.nccl.split() if not setting.startswith(NOT_MODELLED))
+    nccl = dict(setting.split("=") for setting in row.nccl.split())
     begin = time.monotonic()
     result = predict(
         net,
@@ -237,7 +240,34 @@ def predicted(row: Row) -> Row:
         most_hops=MOST_HOPS,
     )
     how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
-    return replace(row, predicted_us=result.time_ps / 1e6, how=how, wall_s=time.monotonic() - begin)
+    gpu, islands, counters = (
+        catalog().servers[bed.model.replace("a100-16x100", "dgx-a100-aidc")].gpu,
+        bed.domains or row.servers,
+        result.counters,
+    )
+    marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
+    kind = Kind(
+        "RCCL" if gpu.startswith("MI") else "NCCL",
+        row.collective,
+        regime_of(row.collective, row.size, islands, marked),
+        gpu,
+        result.algorithm,
+        several=bed.processes == 1,
+        alone=islands == 1,
+        domains=bed.domains > 0,
+    )
+    seconds = time.monotonic() - begin
+    return replace(
+        row, predicted_us=result.time_ps / 1e6, how=how, wall_s=seconds, kind=kind, engine=result.choice.engine
+    )
+
+
+def compared(row: Row) -> errors.Compared:
+    """The row as bands need it."""
+    if row.kind is None:
+        raise ValueError(row)
+    off = (math.log1p(row.error),)
+    return errors.Compared(row.kind, row.bed.domains or row.servers, row.size, row.engine, off, off, row.published_us)
 
 
 MOST_HOPS = 50_000_000
@@ -335,6 +365,7 @@ def main() -> None:
     found = steps()
     lines = "\n".join(summary(every, found))
     print(lines)
+    errors.write([compared(row) for row in every], "field")
     EVERY.write_text(csv_text(COLUMNS, [*cells(every), *step_cells(found)]))
     before, _, rest = DOCUMENT.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
