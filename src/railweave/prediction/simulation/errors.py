@@ -192,15 +192,16 @@ def results() -> tuple[Result, ...]:
 
 
 LEVELS: tuple[tuple[str, ...], ...] = (
-    ("gpu", "algorithm", "several"),
-    ("gpu", "algorithm"),
-    ("gpu",),
-    ("algorithm",),
+    ("library", "gpu", "algorithm", "several"),
+    ("library", "gpu", "algorithm"),
+    ("library", "gpu"),
+    ("library", "algorithm"),
+    ("library",),
     (),
 )
 """The fields that results and a prediction must share, from the narrowest group to the widest.
 
-All groups also share library, collective and regime, one server or several, and NVLink domains or servers.
+All groups also share the collective and the regime, one server or several, and NVLink domains or servers.
 """
 
 
@@ -215,7 +216,8 @@ def group_of(kind: Kind, among: Sequence[Result] | None = None) -> Group:
     for level in LEVELS:
         found = [result for result in same if all(getattr(result.kind, name) == getattr(kind, name) for name in level)]
         if len(found) >= FEWEST:
-            return Group(tuple(found), f"{name} on {kind.gpu}" if "gpu" in level else name)
+            of = f"{name} on {kind.gpu}" if "gpu" in level else name if level else f"{kind.collective} of all libraries"
+            return Group(tuple(found), of)
     return _widest(kind.regime, tuple(every))
 
 
@@ -234,8 +236,12 @@ def _widest(regime: Regime, among: tuple[Result, ...]) -> Group:
     return max(groups, key=lambda group: group.error)
 
 
+def _same(one: Kind, other: Kind) -> bool:
+    return one.library == other.library and _like(one, other)
+
+
 def _like(one: Kind, other: Kind) -> bool:
-    return one == replace(other, gpu=one.gpu, algorithm=one.algorithm, several=one.several)
+    return one == replace(other, library=one.library, gpu=one.gpu, algorithm=one.algorithm, several=one.several)
 
 
 def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int, others: str = "") -> Band:
@@ -250,7 +256,7 @@ def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int
         group = _widest(kind.regime, results())
     count = len(group.results)
     compared = f"nine of ten such predictions, by the errors of {count} published results of {group.of}"
-    known = any(_like(result.kind, kind) for result in group.results)
+    known = any(_same(result.kind, kind) for result in group.results)
     outside = _outside(group, kind, engine, servers, size_bytes, others)
     return Band(*_between(time_ps, time_ps, group.error), group.error, compared, outside, known=known)
 
@@ -263,9 +269,9 @@ def _outside(group: Group, kind: Kind, engine: str, servers: int, size_bytes: in
     name = f"{kind.library}'s {kind.collective}"
     if engine == "flow" and kind.regime == "congested" and all(result.engine != "flow" for result in group.results):
         return f"{name} was compared with published results only with packets, so the band is the widest of its regime ({kind.regime})."
-    if not any(_like(result.kind, kind) for result in group.results):
+    if not any(_same(result.kind, kind) for result in group.results):
         between = " between NVLink domains" if kind.domains else ""
-        return f"{name}{between} under these conditions was not compared with published results, so the band is the widest of its regime ({kind.regime})."
+        return f"{name}{between} was not compared with published results whose limit is {kind.regime}; the band is that of {group.of}."
     unit = "NVLink domain" if kind.domains else "server"
     differences: list[str] = []
     gpus = sorted({result.kind.gpu for result in group.results})
