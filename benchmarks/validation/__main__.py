@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from . import bed, boundary, dcqcn, deadlock, figures, published, thresholds
+from . import bed, boundary, dcqcn, deadlock, field, figures, published, racks, thresholds
 from .chance import mean_queue
 from .engine import ROOT
 from .fluid import Parameters
@@ -116,6 +116,8 @@ def main() -> None:
     for part in (fluid, orders, places, storm):
         part(IMAGES)
     published.main()
+    racks.main()
+    field.main([])
     boundary.main()
 
 

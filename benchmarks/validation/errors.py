@@ -13,7 +13,7 @@ from itertools import product
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from railweave.prediction.simulation.errors import FEWEST, Kind, Result, group_of, half_width, regime_of
+from railweave.prediction.simulation.errors import FEWEST, Kind, Result, group_of, half_width, regime_of, results
 
 from .engine import ROOT
 from .fits import condition, off
@@ -128,8 +128,9 @@ def _off_closed(one: Compared, fixed_us: float, rate: float) -> float:
 def by_group(conditions: Sequence[Compared]) -> list[str]:
     """The groups, as lines of the document: errors, bands made without the condition, and the closed form.
 
-    Bands are those of predictions: from the narrowest group that has enough of the other conditions.
+    Bands are those of predictions: from the narrowest group that has enough of the other conditions, of published rows and of other clusters.
     """
+    elsewhere = [result for of, result in kept() if of != "published"]
     lines = [
         "Errors of conditions that were left out, by group, and the bands that follow from the other conditions:",
         "",
@@ -140,7 +141,11 @@ def by_group(conditions: Sequence[Compared]) -> list[str]:
     for name, group in grouped(conditions).items():
         offs = [abs(one.worst) for one in group]
         halves = [
-            math.log1p(group_of(one.kind, [other.result for other in conditions if other is not one]).error)
+            math.log1p(
+                group_of(
+                    one.kind, one.servers, [*elsewhere, *(other.result for other in conditions if other is not one)]
+                ).error
+            )
             for one in group
         ]
         inside = [size <= half for size, half in zip(offs, halves, strict=True)]
@@ -163,6 +168,11 @@ def by_group(conditions: Sequence[Compared]) -> list[str]:
 
 def _percent(size: float) -> str:
     return f"{math.expm1(size):.1%}"
+
+
+def kept() -> list[tuple[str, Result]]:
+    """What ``errors.json`` has: the source and the error of each condition."""
+    return list(zip([one["of"] for one in json.loads(FILE.read_text())], results(), strict=True))
 
 
 def write(conditions: Iterable[Compared], of: str) -> None:

@@ -34,6 +34,8 @@ from . import errors
 from .engine import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.model.network.model import Network
     from railweave.prediction.collectives.channels import Collective
 
@@ -351,9 +353,8 @@ def cells(every: list[Row]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def main() -> None:
-    """Predict all rows, print the errors by set, and write both documents. Words of the command line choose sets."""
-    wanted = sys.argv[1:]
+def main(wanted: Sequence[str]) -> None:
+    """Predict all rows, print the errors by set, and write both documents. With ``wanted``, words of their names, only predict these sets."""
     chosen = [row for row in rows() if not wanted or any(word in row.group for word in wanted)]
     every: list[Row] = []
     with Pool(2) as pool:
@@ -374,4 +375,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

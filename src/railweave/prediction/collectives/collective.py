@@ -36,7 +36,14 @@ from railweave.prediction.collectives.program import (
     sliced,
 )
 from railweave.prediction.collectives.tree import TREES, chunk_bytes, pat, streams, tree
-from railweave.prediction.collectives.tuning import SWITCHED, Choice, choose, launch_of_others_us, switched_gbytes, tree_share
+from railweave.prediction.collectives.tuning import (
+    SWITCHED,
+    Choice,
+    choose,
+    launch_of_others_us,
+    switched_gbytes,
+    tree_share,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -63,7 +63,9 @@ def tree_share(job: Job, protocol: str) -> float:
     For RCCL's protocol Simple on more than two servers, it is RCCL's own value, which published results confirm. Otherwise it is 1: RCCL's
     values for two servers and for LL are weights that only choose.
     """
-    measured = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED and protocol == "Simple" and len(job.servers) > 2
+    measured = (
+        job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED and protocol == "Simple" and len(job.servers) > 2
+    )
     return OF_THE_BUS["many"]["Tree"][protocol] if measured else 1.0
 
 

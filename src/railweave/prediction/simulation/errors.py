@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("errors.json")
 
-Regime = Literal["latency", "bandwidth", "congested"]
-"""What limits a collective: fixed times of each step, the links, or links on which flows hinder each other."""
+Regime = Literal["latency", "latency and bandwidth", "bandwidth", "congestion"]
+"""What limits a collective: fixed times of each step, these and the links, the links, or links on which flows hinder each other."""
 
-LATENCY_BYTES = 4 << 20
-"""Collectives of fewer bytes are limited by latency."""
+LATENCY_BYTES, LARGE_BYTES = 4 << 20, 256 << 20
+"""Collectives of fewer bytes than the first are limited by latency, and from the second on by bandwidth."""
 
 MARKED = 0.01
-"""The fraction of marked packets from which a run counts as congested."""
+"""The fraction of marked packets from which congestion limits a run."""
 
-FEWEST = 4
+FEWEST = 3
 """The number of published results that a group needs. Smaller groups are joined with similar results."""
 
 STUDENT = (
@@ -61,7 +61,9 @@ def regime_of(collective: str, size_bytes: int, servers: int, marked: float | No
     if size_bytes < LATENCY_BYTES:
         return "latency"
     crowd = collective == "all-to-all" and servers > 1
-    return "congested" if crowd or (marked or 0.0) > MARKED else "bandwidth"
+    if crowd or (marked or 0.0) > MARKED:
+        return "congestion"
+    return "bandwidth" if size_bytes >= LARGE_BYTES else "latency and bandwidth"
 
 
 @dataclass(frozen=True)
@@ -205,16 +207,23 @@ All groups also share the collective and the regime, one server or several, and 
 """
 
 
-def group_of(kind: Kind, among: Sequence[Result] | None = None) -> Group:
+NEAR = 4
+"""The factor by which the number of servers of results may differ from that of a prediction, if there are enough such results."""
+
+
+def group_of(kind: Kind, servers: int, among: Sequence[Result] | None = None) -> Group:
     """Return the published results that a prediction of a kind is compared with: the narrowest group of ``LEVELS`` with ``FEWEST`` results.
 
-    If there is none, it is the group of the same regime with the largest error. ``among`` are the results to choose from; None means all.
+    Results with about as many ``servers`` (``NEAR``) are preferred. If no group has enough results, it is the group of the same regime with the
+    largest error. ``among`` are the results to choose from; None means all.
     """
     name = f"{kind.library}'s {kind.collective}"
     every = results() if among is None else among
     same = [result for result in every if _like(result.kind, kind)]
     for level in LEVELS:
         found = [result for result in same if all(getattr(result.kind, name) == getattr(kind, name) for name in level)]
+        near = [result for result in found if servers <= NEAR * result.servers and result.servers <= NEAR * servers]
+        found = near if len(near) >= FEWEST else found
         if len(found) >= FEWEST:
             of = f"{name} on {kind.gpu}" if "gpu" in level else name if level else f"{kind.collective} of all libraries"
             return Group(tuple(found), of)
@@ -251,8 +260,12 @@ def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int
     domains if the servers are such. ``others`` describes conditions of the run that no published result covers, such as ``faults``.
     ``engine`` is the engine of the prediction.
     """
-    group = group_of(kind)
-    if engine == "flow" and kind.regime == "congested" and not any(result.engine == "flow" for result in group.results):
+    group = group_of(kind, servers)
+    if (
+        engine == "flow"
+        and kind.regime == "congestion"
+        and not any(result.engine == "flow" for result in group.results)
+    ):
         group = _widest(kind.regime, results())
     count = len(group.results)
     compared = f"nine of ten such predictions, by the errors of {count} published results of {group.of}"
@@ -267,7 +280,7 @@ def _outside(group: Group, kind: Kind, engine: str, servers: int, size_bytes: in
     ``kind`` and the other arguments describe the prediction.
     """
     name = f"{kind.library}'s {kind.collective}"
-    if engine == "flow" and kind.regime == "congested" and all(result.engine != "flow" for result in group.results):
+    if engine == "flow" and kind.regime == "congestion" and all(result.engine != "flow" for result in group.results):
         return f"{name} was compared with published results only with packets, so the band is the widest of its regime ({kind.regime})."
     if not any(_same(result.kind, kind) for result in group.results):
         between = " between NVLink domains" if kind.domains else ""
