@@ -119,9 +119,9 @@ def _long_haul(network: Network):
 
 
 def test_nccl_takes_four_channels_per_direction_which_the_environment_keeps() -> None:
-    """Load Balancing: NCCL creates four channels per direction here."""
+    """Buffers: with two GPUs a server each GPU sends on four channels; the environment asks for no fewer than four in all."""
     job = bed_of(NETWORK, None).job
-    assert channel_count(job, parameters()) == 4
+    assert channel_count(job, parameters()) == 4 * job.nics_per_server
     for server in ("dgx-east", "dgx-west"):
         found = _environment(server)
         assert found["NCCL_MIN_CTAS"] == "4"
@@ -301,9 +301,9 @@ def test_all_reduce_is_bound_by_windows_until_buffers_and_queue_pairs_fill_the_d
     tuned = gbps()
     assert tuned > 0.9 * 800 * 4096 / 4194 * 0.95
     one = gbps("NCCL_IB_QPS_PER_CONNECTION=1")
-    assert one == pytest.approx(2 * 2 * 33.2, rel=0.1), "two NICs, two channels each, a queue pair a channel"
+    assert one == pytest.approx(2 * 4 * 33.2, rel=0.1), "two NICs, four channels each, a queue pair a channel"
     small = gbps("NCCL_BUFFSIZE=4194304")
-    most = 4 * (4 << 20) * 8 / 490e-6 / 1e9
+    most = 8 * (4 << 20) * 8 / 490e-6 / 1e9
     assert 0.8 * most < small <= most, "a buffer a channel and round trip"
 
 

@@ -108,7 +108,7 @@ def test_the_design_is_kept_with_a_run(bench: Any, tmp_path: Path) -> None:
 
 
 def test_a_log_beside_the_job_that_it_is_of() -> None:
-    nics = tuple(Nic(f"mlx5_{n}", n, 400_000) for n in range(2))
+    nics = tuple(Nic(f"mlx5_{n}", n, 200_000) for n in range(2))
     servers = tuple(Server(f"H100-0{n}", nics, (0, 1)) for n in range(1, 5))
     rows = laid_beside(log_of("nccl-2.23-four-servers.log"), Job(servers))
     assert {row.what: row.same for row in rows} == {

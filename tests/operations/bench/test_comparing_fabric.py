@@ -68,7 +68,8 @@ def collective(qps: int, rate: float) -> Run:
     """An all-reduce of 256 MiB on all four servers, of which nothing was predicted."""
     run = made.collective(qps, [(256 * MIB, rate)])
     hosts = ("H100-01", "h100-03.gpu.example.net", "H100-02", "H100-04")
-    variables = (("NCCL_IB_QPS_PER_CONNECTION", str(qps)), ("NCCL_IB_SPLIT_DATA_ON_QPS", "1"), ("NCCL_DEBUG", "INFO"))
+    chosen = (("NCCL_ALGO", "Ring"), ("NCCL_DEBUG", "INFO"))
+    variables = (("NCCL_IB_QPS_PER_CONNECTION", str(qps)), ("NCCL_IB_SPLIT_DATA_ON_QPS", "1"), *chosen)
     return replace(run, hosts=hosts, predictions=(), environment=Environment(variables=variables))
 
 

@@ -40,14 +40,14 @@ def check(tmp_path: Path, text: str, **options: object) -> tuple[list[str], str]
 
 
 def test_a_number_in_the_band_is_right_and_half_of_it_is_wrong(tmp_path: Path) -> None:
-    """Two H100 servers with two GPUs and a 400G NIC each carry about 90 GB/s of bus bandwidth."""
-    good = bench_check([_file(tmp_path, output(["a", "b"], 90.0))], gpus=2)
+    """Two H100 servers with two GPUs and a 400G NIC each carry about 145 GB/s of bus bandwidth."""
+    good = bench_check([_file(tmp_path, output(["a", "b"], 140.0))], gpus=2)
     assert good.good
     number = good.numbers[0]
     assert number.low is not None
     assert number.high is not None
-    assert number.low < 90 < number.high < 110
-    outcomes, why = check(tmp_path, output(["a", "b"], 45.0))
+    assert number.low < 140 < number.high < 165
+    outcomes, why = check(tmp_path, output(["a", "b"], 70.0))
     assert outcomes == ["wrong", "wrong"]
     assert "busy for" in why  # what binds
 
@@ -62,13 +62,13 @@ def test_what_cannot_be_told_is_not_good(tmp_path: Path) -> None:
     above, why = check(tmp_path, output(["a", "b"], 180.0))
     assert above == ["not-seen", "not-seen"]
     assert "above the predicted range" in why
-    small, why = check(tmp_path, output(["a", "b"], 90.0).replace("1073741824", "4096").replace("67108864", "2048"))
+    small, why = check(tmp_path, output(["a", "b"], 140.0).replace("1073741824", "4096").replace("67108864", "2048"))
     assert set(small) == {"not-seen"}
     assert "measure latency" in why
-    more, why = check(tmp_path, output(["a", "b"], 90.0), gpus=1)
+    more, why = check(tmp_path, output(["a", "b"], 140.0), gpus=1)
     assert set(more) == {"not-seen"}
     assert "--gpus" in why
-    hypercube, why = check(tmp_path, output(["a", "b"], 90.0).replace("all_reduce_perf", "hypercube_perf"))
+    hypercube, why = check(tmp_path, output(["a", "b"], 140.0).replace("all_reduce_perf", "hypercube_perf"))
     assert set(hypercube) == {"not-seen"}
     assert "there is no prediction" in why
 
@@ -89,17 +89,17 @@ def test_what_cannot_be_told_is_not_good(tmp_path: Path) -> None:
     ],
 )
 def test_another_gpu_than_the_server_models_is_said(tmp_path: Path, gpu: str, nic: str, other: bool) -> None:
-    text = output(["a", "b"], 90.0).replace("NVIDIA H100", gpu)
+    text = output(["a", "b"], 140.0).replace("NVIDIA H100", gpu)
     result = bench_check([_file(tmp_path, text)], gpus=2, nic=nic)
     (*said,) = (note for note in result.notes if "names the GPU" in note)
     assert len(said) == other
     assert not other or (gpu in said[0] and "--nic" in said[0] and f"note: {said[0]}" in result.to_text())
-    same = bench_check([_file(tmp_path, output(["a", "b"], 90.0))], gpus=2, nic=nic)
+    same = bench_check([_file(tmp_path, output(["a", "b"], 140.0))], gpus=2, nic=nic)
     assert [number.outcome for number in result.numbers] == [number.outcome for number in same.numbers]
 
 
 def test_the_links_of_gpus_bind_one_server(tmp_path: Path) -> None:
-    text = output(["a"], 440.0)
+    text = output(["a"], 365.0)
     assert check(tmp_path, text)[0] == ["right", "right"]
     assert check(tmp_path, text, nvlink=300)[0] == ["not-seen", "not-seen"]
     assert check(tmp_path, output(["a"], 290.0), nvlink=300)[0] == ["right", "right"]
@@ -111,17 +111,17 @@ def test_the_links_of_gpus_bind_one_server(tmp_path: Path) -> None:
 def test_the_assumed_network_is_named(tmp_path: Path, servers: int, shape: str) -> None:
     """A prediction for one switch says little about a network whose spines are chosen by a hash."""
     file = tmp_path / "all_reduce.txt"
-    file.write_text(output([f"n{number}" for number in range(servers)], 90.0))
+    file.write_text(output([f"n{number}" for number in range(servers)], 140.0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("railweave.operations.bench.comparing.expected._numbers", lambda *_: ())  # predicts nothing
         assert bench_check([file], gpus=8).servers.endswith(shape)
 
 
 def test_a_failed_test_is_wrong(tmp_path: Path) -> None:
-    text = output(["a", "b"], 90.0)
+    text = output(["a", "b"], 140.0)
     cut = text[: text.index("# Out of bounds")]
     assert check(tmp_path, cut)[0] == ["wrong", "right", "right"]
-    wrong = text.replace("90.00      0\n", "90.00      7\n")
+    wrong = text.replace("140.00      0\n", "140.00      7\n")
     assert check(tmp_path, wrong)[0] == ["right", "wrong"]
 
 
@@ -150,7 +150,7 @@ def test_the_verb_exits_by_the_outcome(
 
 
 def test_a_report_of_one_run_compares_nothing() -> None:
-    runs = runs_of(read(output(["a", "b"], 90.0), "all_reduce.txt"), "", "")
+    runs = runs_of(read(output(["a", "b"], 140.0), "all_reduce.txt"), "", "")
     report = reported("runs.db", runs)
     assert not report.good
     assert "nothing is compared: there is only one run" in report.notes[0]
