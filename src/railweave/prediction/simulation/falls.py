@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FALL = 0.05
 """The fraction by which the bus bandwidth must be less than at a smaller size to get a remark."""
+LEAST = 0.01
+"""The fraction from which another choice counts as quicker."""
 CHOSEN = ("NCCL_ALGO", "NCCL_PROTO")
 
 
@@ -35,7 +37,8 @@ def with_fall(
     if traffic.collective not in RINGS:
         return prediction
     now, before = only.prediction, best.steps[0].prediction
-    falls = now.bus_bandwidth_gbytes < before.bus_bandwidth_gbytes * (1 - FALL)
+    larger = now.size_bytes > before.size_bytes
+    falls = larger and now.bus_bandwidth_gbytes < before.bus_bandwidth_gbytes * (1 - FALL)
     if not (now.complete and falls) or {*traffic.nccl, *asked.scenario.overrides.nccl} & set(CHOSEN):
         return prediction
     choice, smaller = _choice(now), _choice(before)
@@ -46,7 +49,7 @@ def with_fall(
     if _choice(other) == choice:
         return prediction
     quicker = now.time_ps / other.time_ps - 1
-    compared = f"would be {quicker:.0%} quicker" if quicker >= FALL else "would be no quicker"
+    compared = f"would be {quicker:.0%} quicker" if quicker >= LEAST else "would be no quicker"
     remark = (
         f"{written(now.size_bytes)} has less bus bandwidth than {written(before.size_bytes)}: the library's own estimates choose "
         f"{choice[0]} {choice[1]}; {other.program.algorithm} {other.program.protocol} {compared} (predicted)"
