@@ -34,7 +34,7 @@ TRIALS = {
     "kubernetes": Trial("tests.operations.exports.kubernetes_trial", "kube-apiserver, etcd, definitions of all objects, five minutes", "every object of every example, sent to an API server of Kubernetes: docs/export.md"),
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
-    "netbox": Trial("tests.operations.exports.netbox.trial", "root, mmdebstrap, half an hour", "the NetBox export and import with a real NetBox, killed and changed on the way: docs/export.md"),
+    "netbox": Trial("tests.operations.exports.inventories.trial", "root, mmdebstrap, half an hour", "the NetBox export and import with a real NetBox, killed and changed on the way: docs/export.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
     "pipelines": Trial("tests.trials.pipelines", "npm, Go, cargo, five minutes", "pre-commit's hooks, the workflow and SARIF files, in the programs that read them: docs/export.md"),
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/predict.md"),

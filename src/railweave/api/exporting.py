@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.api.verbs import ForPipelines
     from railweave.live.check.learnt import FilledInventory
     from railweave.model.findings import Finding
-    from railweave.operations.exports.netbox.sync import Synced
+    from railweave.operations.exports.inventories.sync import Synced
 
 __all__ = ["export", "export_netbox", "export_prometheus", "findings_for_pipelines", "netbox_inventory", "of_input"]
 
@@ -80,8 +80,8 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
     Raises ``InputError`` for wrong options, for a missing token, or if NetBox would refuse a name of the network. Raises ``NetboxError``
     if a request fails, ``OutputError`` if a file cannot be written, and the errors of ``load``.
     """
-    from railweave.operations.exports.netbox.client import Client, token_of
-    from railweave.operations.exports.netbox.design import items
+    from railweave.operations.exports.inventories.client import Client, token_of
+    from railweave.operations.exports.inventories.design import items
 
     if (options.output is None) == (options.url is None):
         fix = "give --output FOLDER for files, or --url URL for a server"
@@ -90,13 +90,13 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
         fix = "leave them out, or give --url in place of --output"
         raise InputError([Problem(Option("--apply"), "--apply and --adopt need a server", fix)])
     if options.url is None:
-        from railweave.operations.exports.netbox.forms import files
+        from railweave.operations.exports.inventories.forms import files
 
         network = options.network()
         texts = files(network, items(network, site=options.site, tag=options.tag))
         write_export(Path(str(options.output)), "netbox", texts)
         return list(texts)
-    from railweave.operations.exports.netbox.sync import export_to
+    from railweave.operations.exports.inventories.sync import export_to
 
     with Client(options.url, token_of(options.token_file), options.ca) as client:
         options.progress(f"reading and designing {options.source}")
@@ -123,8 +123,8 @@ def netbox_inventory(options: NetboxInventory) -> FilledInventory:
     """
     from railweave.live.check.learnt import filled_with, inventory_of
     from railweave.model.intent.inventory import read_inventory
-    from railweave.operations.exports.netbox.client import Client, token_of
-    from railweave.operations.exports.netbox.learning import learn
+    from railweave.operations.exports.inventories.client import Client, token_of
+    from railweave.operations.exports.inventories.learning import learn
     from railweave.writing import write_file
 
     with Client(options.url, token_of(options.token_file), options.ca) as client:

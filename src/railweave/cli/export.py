@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from railweave.operations.exports.netbox.sync import Synced
+    from railweave.operations.exports.inventories.sync import Synced
 
 app = typer.Typer(no_args_is_help=True, help="Write a design as files for other tools.")
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from railweave.cli.export import _show_changes  # pyright: ignore[reportPrivateUsage]
-from railweave.operations.exports.netbox import sync
-from railweave.operations.exports.netbox.client import NetboxError
-from railweave.operations.exports.netbox.objects import Item, Reference, Value
-from railweave.operations.exports.netbox.sync import Synced, export_to
+from railweave.operations.exports.inventories import sync
+from railweave.operations.exports.inventories.client import NetboxError
+from railweave.operations.exports.inventories.objects import Item, Reference, Value
+from railweave.operations.exports.inventories.sync import Synced, export_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.operations.exports.netbox.client import Client
+    from railweave.operations.exports.inventories.client import Client
 
 Record = dict[str, Any]
 MADE = [{"id": 1, "slug": "railweave"}]

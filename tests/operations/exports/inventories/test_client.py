@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from railweave.cli import main
 from railweave.errors import InputError
-from railweave.operations.exports.netbox import client as module
-from railweave.operations.exports.netbox.client import Client, NetboxError, token_of
-from railweave.operations.exports.netbox.sync import export_to
+from railweave.operations.exports.inventories import client as module
+from railweave.operations.exports.inventories.client import Client, NetboxError, token_of
+from railweave.operations.exports.inventories.sync import export_to
 
 Answer = Callable[[BaseHTTPRequestHandler], "tuple[int, Any] | None"]
 """The server's answer to a request: status and value. None closes the connection."""

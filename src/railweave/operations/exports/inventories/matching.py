@@ -6,12 +6,12 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from railweave.operations.exports.netbox.objects import Item, Key, Kind, Reference, cable_ends
+from railweave.operations.exports.inventories.objects import Item, Key, Kind, Reference, cable_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.operations.exports.netbox.client import Client, Record
+    from railweave.operations.exports.inventories.client import Client, Record
 
 
 class Export(Protocol):

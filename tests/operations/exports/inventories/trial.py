@@ -1,6 +1,6 @@
 """``make trial NAME=netbox``: `railweave export netbox` and `inventory from-netbox` with a real NetBox. Its figures go into docs.
 
-``python -m tests.operations.exports.netbox.trial [EXAMPLE ...]`` (root, ``tools/netbox.sh``). Every example is exported to a server
+``python -m tests.operations.exports.inventories.trial [EXAMPLE ...]`` (root, ``tools/netbox.sh``). Every example is exported to a server
 with an empty database: plan, apply, plan. Then h100-rlb to servers that people have used, with a changed design, and with exports
 that are killed. Then its import files by the pages of NetBox, and its inventory back. Ends with ``netbox-trial: ok``.
 """
@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from railweave.operations.exports.netbox.objects import KINDS, slug
+from railweave.operations.exports.inventories.objects import KINDS, slug
 from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
-from tests.operations.exports.netbox.server import SITE, Netbox, missing, serving
+from tests.operations.exports.inventories.server import SITE, Netbox, missing, serving
 
 PAGES = (ROOT / "docs" / "export" / "netbox.md",)
 """The pages that may have the table."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.operations.exports.netbox.objects import slug
+from railweave.operations.exports.inventories.objects import slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

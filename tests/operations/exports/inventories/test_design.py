@@ -11,11 +11,11 @@ import yaml
 
 from railweave.errors import InputError
 from railweave.model.network.model import Network
-from railweave.operations.exports.netbox import design
-from railweave.operations.exports.netbox.design import is_private, items, vrf_names
-from railweave.operations.exports.netbox.equipment import cable_type, interface_type
-from railweave.operations.exports.netbox.forms import files
-from railweave.operations.exports.netbox.objects import KINDS, Item, Reference, slug
+from railweave.operations.exports.inventories import design
+from railweave.operations.exports.inventories.design import is_private, items, vrf_names
+from railweave.operations.exports.inventories.equipment import cable_type, interface_type
+from railweave.operations.exports.inventories.forms import files
+from railweave.operations.exports.inventories.objects import KINDS, Item, Reference, slug
 from tests.conftest import SMALL, designed, example
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import InputError, Option, Problem
 from railweave.model.config.naming import named
 from railweave.operations.exports.contracts import NameRule, check_distinct, check_names
-from railweave.operations.exports.netbox.equipment import (
+from railweave.operations.exports.inventories.equipment import (
     OTHER,
     VIRTUAL,
     cable_type,
@@ -24,7 +24,7 @@ from railweave.operations.exports.netbox.equipment import (
     nic_type,
     port_type,
 )
-from railweave.operations.exports.netbox.objects import Item, Reference, Value, slug
+from railweave.operations.exports.inventories.objects import Item, Reference, Value, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from railweave.operations.exports.netbox.equipment import OTHER, cages, device_types, interface_type
-from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Reference, Value, cable_ends, slug
+from railweave.operations.exports.inventories.equipment import OTHER, cages, device_types, interface_type
+from railweave.operations.exports.inventories.objects import KINDS, Item, Key, Reference, Value, cable_ends, slug
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.exports.netbox.equipment import DeviceType
+    from railweave.operations.exports.inventories.equipment import DeviceType
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "tag": ("name", "slug", "color", "weight", "description"),

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from railweave.counting import counted
-from railweave.operations.exports.netbox.client import BATCH, NetboxError
-from railweave.operations.exports.netbox.matching import Index, created, lookup, moved_items
-from railweave.operations.exports.netbox.objects import KINDS, Item, Key, Kind, Reference, Value, cable_ends, slug
+from railweave.operations.exports.inventories.client import BATCH, NetboxError
+from railweave.operations.exports.inventories.matching import Index, created, lookup, moved_items
+from railweave.operations.exports.inventories.objects import KINDS, Item, Key, Kind, Reference, Value, cable_ends, slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.operations.exports.netbox.client import Client, Record
+    from railweave.operations.exports.inventories.client import Client, Record
 
 PRIMARY = (
     Kind("primary MAC address", "dcim/interfaces", plural="primary MAC addresses"),

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.live.check.learnt import LearnedCells
-from railweave.operations.exports.netbox.client import NetboxError
-from railweave.operations.exports.netbox.design import ROLES, role_of
+from railweave.operations.exports.inventories.client import NetboxError
+from railweave.operations.exports.inventories.design import ROLES, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.inventory import Item
     from railweave.model.network.devices import Nic, Server, Switch
     from railweave.model.network.model import Network
-    from railweave.operations.exports.netbox.client import Client, Record
+    from railweave.operations.exports.inventories.client import Client, Record
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
