@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus, NetboxInventory
+from railweave.api.site_verbs import (
+    EXPORTS,
+    ExportFiles,
+    ExportNautobot,
+    ExportNetbox,
+    ExportPrometheus,
+    ServerInventory,
+)
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.operations.exports.folder import write_export
 from railweave.operations.exports.sarif import of_input, sarif, workflow_commands
@@ -20,9 +27,19 @@ if TYPE_CHECKING:
     from railweave.api.verbs import ForPipelines
     from railweave.live.check.learnt import FilledInventory
     from railweave.model.findings import Finding
+    from railweave.operations.exports.inventories.objects import Product
     from railweave.operations.exports.inventories.sync import Synced
 
-__all__ = ["export", "export_netbox", "export_prometheus", "findings_for_pipelines", "netbox_inventory", "of_input"]
+__all__ = [
+    "export",
+    "export_nautobot",
+    "export_netbox",
+    "export_prometheus",
+    "findings_for_pipelines",
+    "nautobot_inventory",
+    "netbox_inventory",
+    "of_input",
+]
 
 
 @verb(ExportFiles)
@@ -77,11 +94,10 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
     Returns the names of the files with ``output``, and else the changes: with ``apply`` those that were carried out, otherwise
     those that are needed. Nothing is deleted, and objects without the tag are not changed unless ``adopt`` is given.
 
-    Raises ``InputError`` for wrong options, for a missing token, or if NetBox would refuse a name of the network. Raises ``NetboxError``
+    Raises ``InputError`` for wrong options, for a missing token, or if NetBox would refuse a name of the network. Raises ``ServerError``
     if a request fails, ``OutputError`` if a file cannot be written, and the errors of ``load``.
     """
-    from railweave.operations.exports.inventories.client import Client, token_of
-    from railweave.operations.exports.inventories.design import items
+    from railweave.operations.exports.inventories.netbox import NETBOX
 
     if (options.output is None) == (options.url is None):
         fix = "give --output FOLDER for files, or --url URL for a server"
@@ -93,41 +109,70 @@ def export_netbox(options: ExportNetbox) -> Synced | Sequence[str]:
         from railweave.operations.exports.inventories.forms import files
 
         network = options.network()
-        texts = files(network, items(network, site=options.site, tag=options.tag))
+        texts = files(network, NETBOX.items(network, site=options.site, tag=options.tag))
         write_export(Path(str(options.output)), "netbox", texts)
         return list(texts)
+    return _synced(NETBOX, options, options.url)
+
+
+@verb(ExportNautobot)
+def export_nautobot(options: ExportNautobot) -> Synced:
+    """Compare a Nautobot server with the design, and make it equal.
+
+    - ``progress``: a function that is called with a short description of the current activity.
+
+    Returns the changes: with ``apply`` those that were carried out, otherwise those that are needed. Nothing is deleted, and objects
+    without the tag are not changed unless ``adopt`` is given.
+
+    Raises ``InputError`` for wrong options, for a missing token, or if Nautobot would refuse a name of the network. Raises ``ServerError``
+    if a request fails, and the errors of ``load``.
+    """
+    from railweave.operations.exports.inventories.nautobot import NAUTOBOT
+
+    return _synced(NAUTOBOT, options, options.url)
+
+
+def _synced(product: Product, options: ExportNetbox | ExportNautobot, url: str) -> Synced:
+    from railweave.operations.exports.inventories.client import Client, token_of
     from railweave.operations.exports.inventories.sync import export_to
 
-    with Client(options.url, token_of(options.token_file), options.ca) as client:
+    with Client(product, url, token_of(product, options.token_file), options.ca) as client:
         options.progress(f"reading and designing {options.source}")
-        wanted = items(options.network(), site=options.site, tag=options.tag)
-        return export_to(
-            client,
-            wanted,
-            tag=options.tag,
-            apply=options.apply,
-            adopt=options.adopt,
-            progress=options.progress,
-        )
+        wanted = product.items(options.network(), site=options.site, tag=options.tag)
+        return export_to(client, wanted, apply=options.apply, adopt=options.adopt, progress=options.progress)
 
 
-@verb(NetboxInventory)
-def netbox_inventory(options: NetboxInventory) -> FilledInventory:
+@verb(ServerInventory)
+def netbox_inventory(options: ServerInventory) -> FilledInventory:
     """Return the inventory of a fabric file, filled in with values of a NetBox server.
 
-    The values are serial numbers, MAC addresses and names of interfaces. A value that the inventory has stays; a different value in
-    NetBox is in ``notes``. ``difference()`` of the result returns the changes as text.
+    The values are serial numbers, MAC addresses and names of interfaces. A value that the inventory has stays; a different value on the
+    server is in ``notes``. ``difference()`` of the result returns the changes as text.
 
-    Raises ``InputError`` for a missing token, ``NetboxError`` if a request fails, ``OutputError`` if the file cannot be written, and the
+    Raises ``InputError`` for a missing token, ``ServerError`` if a request fails, ``OutputError`` if the file cannot be written, and the
     errors of ``load``.
     """
+    from railweave.operations.exports.inventories.netbox import NETBOX
+
+    return _learned(NETBOX, options)
+
+
+@verb(ServerInventory)
+def nautobot_inventory(options: ServerInventory) -> FilledInventory:
+    """Return the inventory of a fabric file, filled in with values of a Nautobot server: see ``netbox_inventory``."""
+    from railweave.operations.exports.inventories.nautobot import NAUTOBOT
+
+    return _learned(NAUTOBOT, options)
+
+
+def _learned(product: Product, options: ServerInventory) -> FilledInventory:
     from railweave.live.check.learnt import filled_with, inventory_of
     from railweave.model.intent.inventory import read_inventory
     from railweave.operations.exports.inventories.client import Client, token_of
     from railweave.operations.exports.inventories.learning import learn
     from railweave.writing import write_file
 
-    with Client(options.url, token_of(options.token_file), options.ca) as client:
+    with Client(product, options.url, token_of(product, options.token_file), options.ca) as client:
         file = inventory_of(Path(options.fabric))
         options.progress(f"reading and designing {options.fabric}")
         network = load(options.fabric, device=options.device, hardware=options.hardware)

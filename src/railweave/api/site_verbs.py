@@ -354,21 +354,28 @@ class ExportPrometheus:
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
 
-NETBOX_TAG = Opt(
+_INVENTORY_TAG = Opt(
     "Tag of the objects that railweave makes. Objects without the tag are not changed.",
     metavar="NAME",
 )
-NETBOX_SITE = Opt(
-    "Name of the site in NetBox. Default: the name of the site in the fabric file.",
+_INVENTORY_SITE = Opt(
+    "Name of the site on the server. Default: the name of the site in the fabric file.",
     metavar="NAME",
 )
-NETBOX_TOKEN = Opt(
-    "File with the API token, which only its owner can read (mode 600). Default: the environment variable NETBOX_TOKEN.",
+_INVENTORY_TOKEN = Opt(
+    "File with the API token, which only its owner can read (mode 600). Default: the environment variable NETBOX_TOKEN or NAUTOBOT_TOKEN.",
     metavar="FILE",
 )
-NETBOX_CA = Opt(
+_INVENTORY_CA = Opt(
     "File of certificates (PEM) of the authority that signed the server's certificate. Default: the authorities of this machine.",
     metavar="FILE",
+)
+_APPLY = Opt("With --url: create and change the objects; default: only show them. Nothing is ever deleted.")
+_ADOPT = Opt(
+    "With --url: also change objects of the same name that railweave did not make, and give them the tag. Default: they are used as they are, and their differences are reported."
+)
+_INVENTORY_URL = Opt(
+    "URL of the server (NetBox 4.2, Nautobot 3.2, or later), for example https://inventory.example.net.", metavar="URL"
 )
 
 
@@ -392,39 +399,43 @@ class ExportNetbox(Source):
             metavar="URL",
         ),
     ] = None
-    apply: Annotated[
-        bool,
-        Opt("With --url: create and change the objects; default: only show them. Nothing is ever deleted."),
-    ] = False
-    adopt: Annotated[
-        bool,
-        Opt(
-            "With --url: also change objects of the same name that railweave did not make, and give them the tag. Default: they are used as they are, and their differences are reported."
-        ),
-    ] = False
-    site: Annotated[str, NETBOX_SITE] = ""
-    tag: Annotated[str, NETBOX_TAG] = "railweave"
-    token_file: Annotated[Path | str | None, NETBOX_TOKEN] = None
-    ca: Annotated[Path | str | None, NETBOX_CA] = None
+    apply: Annotated[bool, _APPLY] = False
+    adopt: Annotated[bool, _ADOPT] = False
+    site: Annotated[str, _INVENTORY_SITE] = ""
+    tag: Annotated[str, _INVENTORY_TAG] = "railweave"
+    token_file: Annotated[Path | str | None, _INVENTORY_TOKEN] = None
+    ca: Annotated[Path | str | None, _INVENTORY_CA] = None
     progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
-class NetboxInventory:
-    """Options of ``netbox_inventory``."""
+class ExportNautobot(Source):
+    """Options of ``export_nautobot``."""
+
+    _: KW_ONLY
+    url: Annotated[str, _INVENTORY_URL]
+    apply: Annotated[bool, _APPLY] = False
+    adopt: Annotated[bool, _ADOPT] = False
+    site: Annotated[str, _INVENTORY_SITE] = ""
+    tag: Annotated[str, _INVENTORY_TAG] = "railweave"
+    token_file: Annotated[Path | str | None, _INVENTORY_TOKEN] = None
+    ca: Annotated[Path | str | None, _INVENTORY_CA] = None
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class ServerInventory:
+    """Options of ``netbox_inventory`` and ``nautobot_inventory``."""
 
     fabric: Annotated[
         Path | str, Argument("Fabric file (NAME.yaml). The inventory next to it, NAME.inventory.csv, is filled in.")
     ]
     _: KW_ONLY
-    url: Annotated[
-        str,
-        Opt("URL of the NetBox server (4.2 or later), for example https://netbox.example.net.", metavar="URL"),
-    ]
+    url: Annotated[str, _INVENTORY_URL]
     write: Annotated[bool, Opt("Write the changed inventory; default: only show how it would change.")] = False
-    site: Annotated[str, NETBOX_SITE] = ""
-    token_file: Annotated[Path | str | None, NETBOX_TOKEN] = None
-    ca: Annotated[Path | str | None, NETBOX_CA] = None
+    site: Annotated[str, _INVENTORY_SITE] = ""
+    token_file: Annotated[Path | str | None, _INVENTORY_TOKEN] = None
+    ca: Annotated[Path | str | None, _INVENTORY_CA] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] = silent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNetbox, ExportPrometheus
+from railweave.api.site_verbs import EXPORTS, ExportFiles, ExportNautobot, ExportNetbox, ExportPrometheus
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling, waiting
 from railweave.counting import counted
@@ -79,7 +79,25 @@ def netbox(options: ExportNetbox, *, as_json: bool, quiet: bool) -> None:
     if not hasattr(result, "changes"):
         _show(str(options.output), cast("Sequence[str]", result), as_json=as_json)
         return
-    synced = cast("Synced", result)
+    _show_synced(cast("Synced", result), as_json=as_json)
+
+
+@app.command(short_help="Nautobot: the same objects, except AS numbers.")
+@command(ExportNautobot)
+def nautobot(options: ExportNautobot, *, as_json: bool, quiet: bool) -> None:
+    """Create the design's objects on a Nautobot server: locations, racks, devices, interfaces, cables, VLANs, VRFs, prefixes and addresses.
+
+    The command shows the objects to create and to change, and exits 1 if there are any; --apply carries the changes out. Nothing is deleted.
+    Objects without the tag of railweave are not changed. The API token is in the environment variable NAUTOBOT_TOKEN (docs/export/nautobot.md).
+    """
+    from railweave.api.exporting import export_nautobot
+
+    with telling(quiet=quiet or as_json) as progress:
+        result = export_nautobot.of(replace(options, progress=progress))
+    _show_synced(result, as_json=as_json)
+
+
+def _show_synced(synced: Synced, *, as_json: bool) -> None:
     if as_json:
         print_json(synced.to_json())
     else:
@@ -108,7 +126,7 @@ def _show_changes(synced: Synced) -> None:
     last = "nothing to do" if not synced.differs else "done" if synced.applied else "carry the changes out with --apply"
     if different := synced.different.total():
         last += f"; {counted(different, 'object')} left different from the design, named above (--adopt changes them)"
-    typer.echo(f"{synced.url} (NetBox {synced.version}): {last}")
+    typer.echo(f"{synced.url} ({synced.product.name} {synced.version}): {last}")
 
 
 def _stays(different: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.api.site_verbs import NetboxInventory
+from railweave.api.site_verbs import ServerInventory
 from railweave.api.verbs import FillInventory
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling, waiting
@@ -42,8 +42,8 @@ def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
 
 
 @app.command("from-netbox", short_help="Fill in serial numbers and MAC addresses of NetBox.")
-@command(NetboxInventory)
-def from_netbox(options: NetboxInventory, *, as_json: bool, quiet: bool) -> None:
+@command(ServerInventory)
+def from_netbox(options: ServerInventory, *, as_json: bool, quiet: bool) -> None:
     """Fill in NAME.inventory.csv from a NetBox server: serial numbers, MAC addresses and names of interfaces.
 
     A device of NetBox is used if it has the name of a device of the fabric file, or else its rack position and role. Values that the inventory
@@ -54,6 +54,17 @@ def from_netbox(options: NetboxInventory, *, as_json: bool, quiet: bool) -> None
 
     with telling(quiet=quiet or as_json) as progress:
         result = netbox_inventory.of(replace(options, progress=progress))
+    _show(result, write=options.write, rows=False, as_json=as_json)
+
+
+@app.command("from-nautobot", short_help="Fill in serial numbers and MAC addresses of Nautobot.")
+@command(ServerInventory)
+def from_nautobot(options: ServerInventory, *, as_json: bool, quiet: bool) -> None:
+    """Fill in NAME.inventory.csv from a Nautobot server, as from-netbox does from NetBox. The token is in NAUTOBOT_TOKEN."""
+    from railweave.api.exporting import nautobot_inventory
+
+    with telling(quiet=quiet or as_json) as progress:
+        result = nautobot_inventory.of(replace(options, progress=progress))
     _show(result, write=options.write, rows=False, as_json=as_json)
 
 

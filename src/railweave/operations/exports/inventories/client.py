@@ -1,8 +1,8 @@
-"""NetBox's REST API over HTTP: pages of objects, and lists of objects to create or change in one request.
+"""The REST API of an inventory server (NetBox, Nautobot) over HTTP: pages of objects, and lists of objects to create or change in one request.
 
 - Certificates are checked. Plain HTTP is used only to this machine, because it would expose the token.
 - Redirects are not followed: they could send the token to a different server.
-- Requests that only read are repeated after a lost connection. Those that change something are not, because NetBox may
+- Requests that only read are repeated after a lost connection. Those that change something are not, because the server may
   have carried them out.
 """
 
@@ -14,7 +14,7 @@ import re
 import ssl
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from urllib.parse import SplitResult
 
-TOKEN_VARIABLE = "NETBOX_TOKEN"  # noqa: S105 - the name of a variable
+    from railweave.operations.exports.inventories.objects import Product, Record
+
 PAGE = 500
 """The objects that one request asks for. A server may be configured to send fewer (MAX_PAGE_SIZE)."""
 BATCH = 100
@@ -41,45 +42,45 @@ _QUERY = 1500
 _SHOWN = 5
 _TOKEN = re.compile(r"[!-~]+")
 """Printable ASCII without blanks. Other characters are not possible in the header, and Python's error would show the token."""
-Record = dict[str, Any]
 
 
-class NetboxError(RailweaveError):
+class ServerError(RailweaveError):
     """A refused or failed request: its URL, the status and the server's message. The exit code differs from that of a plan with changes."""
 
     exit_code = 2
 
 
-def token_of(file: Path | str | None) -> str:
-    """Return the API token: the content of a file that only its owner can read, or else of the variable NETBOX_TOKEN.
+def token_of(product: Product, file: Path | str | None) -> str:
+    """Return the API token: the content of a file that only its owner can read, or else of the product's variable.
 
     Raises ``InputError`` if there is no token, if other users can read the file, or if it has more than a token. The error never
     shows the token.
     """
     place = FileLine(str(file)) if file is not None else Option("--token-file")
     try:
-        source = Password("env", TOKEN_VARIABLE) if file is None else Password("file", str(file))
+        source = Password("env", product.token_variable) if file is None else Password("file", str(file))
         token = source.value().strip()
     except ReachError as error:
-        fix = f"set {TOKEN_VARIABLE}, or give --token-file FILE (mode 600)" if file is None else error.fix
+        fix = f"set {product.token_variable}, or give --token-file FILE (mode 600)" if file is None else error.fix
         message = f"no API token: {error.what}" if file is None else error.what
         raise InputError([Problem(place, message, fix)]) from None
     if not _TOKEN.fullmatch(token):
-        name = TOKEN_VARIABLE if file is None else "the file"
+        name = product.token_variable if file is None else "the file"
         message = f"{name} has more than a token: a token is one line of printable ASCII characters without blanks"
-        raise InputError([Problem(place, message, "copy the token again from NetBox, alone")])
+        raise InputError([Problem(place, message, f"copy the token again from {product.name}, alone")])
     return token
 
 
 class Client:
-    """A connection to the API of one NetBox server. ``requests`` counts the requests."""
+    """A connection to the API of one server. ``requests`` counts the requests."""
 
-    def __init__(self, url: str, token: str, authority: Path | str | None = None) -> None:
+    def __init__(self, product: Product, url: str, token: str, authority: Path | str | None = None) -> None:
         """Prepare a connection; nothing is sent yet.
 
         ``authority`` is a file of certificates of a private authority. Raises ``InputError`` if the URL or the file is not valid.
         """
-        parts, host, port = _parsed(url)
+        parts, host, port = _parsed(url, product)
+        self.product = product
         if parts.scheme == "http" and not on_this_machine(host):
             raise InputError([Problem(Option("--url", url), "plain HTTP would expose the token", "use https://")])
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/api')}"
@@ -87,7 +88,8 @@ class Client:
         self._base = f"{parts.path.rstrip('/').removesuffix('/api')}/api"
         self._host, self._port = host, port
         self._context = _tls(authority) if parts.scheme == "https" else None
-        scheme = "Bearer" if token.startswith("nbt_") else "Token"  # version 2 tokens (NetBox 4.5), version 1 tokens
+        # Version 2 tokens of NetBox 4.5; its version 1 tokens, and Nautobot's.
+        scheme = "Bearer" if token.startswith("nbt_") else "Token"
         self._headers = {
             "Authorization": f"{scheme} {token}",
             "Accept": "application/json",
@@ -95,6 +97,7 @@ class Client:
         }
         self._connection: http.client.HTTPConnection | None = None
         self._options: dict[str, Record | None] = {}
+        self._displayed: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -109,12 +112,12 @@ class Client:
             self._connection = None
 
     def version(self) -> str:
-        """Return the release of the server. Raises ``NetboxError`` if it is not a NetBox server, or if it refuses the token."""
+        """Return the release of the server. Raises ``ServerError`` if it is not a server of the product, or if it refuses the token."""
         answer = self._ask("GET", "status/")
-        version = cast("Record", answer).get("netbox-version") if isinstance(answer, dict) else None
+        version = cast("Record", answer).get(f"{self.product.target}-version") if isinstance(answer, dict) else None
         if not isinstance(version, str):
-            raise NetboxError(
-                f"{self.url}: /api/status/ is not that of a NetBox server; give --url the address of its web pages"
+            raise ServerError(
+                f"{self.url}: /api/status/ is not that of a {self.product.name} server; give --url the address of its web pages"
             )
         return version
 
@@ -125,6 +128,13 @@ class Client:
             actions: Record = cast("Record", answer).get("actions", {}) if isinstance(answer, dict) else {}
             self._options[path] = actions.get("POST")
         return self._options[path]
+
+    def display(self, url: str) -> str:
+        """Return the name of an object for people. ``url`` is the server's address of it."""
+        if url not in self._displayed:
+            answer = self._ask("GET", url.partition("/api/")[2])
+            self._displayed[url] = str(cast("Record", answer).get("display")) if isinstance(answer, dict) else url
+        return self._displayed[url]
 
     def objects(
         self, path: str, query: Mapping[str, str], name: str = "", values: Sequence[str | int] = ()
@@ -138,7 +148,7 @@ class Client:
         for part in _parts(name, values) if name else [""]:
             offset = 0
             while True:
-                paged = urlencode({**query, "limit": PAGE, "offset": offset})
+                paged = urlencode({**self.product.query, **query, "limit": PAGE, "offset": offset})
                 answer = self._ask("GET", f"{path}/?{'&'.join(filter(None, (paged, part)))}")
                 page = cast("Record", answer) if isinstance(answer, dict) else {}
                 results = cast("list[Record]", page.get("results", []))
@@ -150,20 +160,26 @@ class Client:
     def send(self, method: str, path: str, objects: Sequence[Record], names: Sequence[str]) -> list[Record]:
         """Create (POST) or change (PATCH) objects in one request, and return them as they are afterwards.
 
-        ``names`` are the names of the objects in errors. Raises ``NetboxError`` if the server refuses one of them: NetBox then
-        carries out none of the request.
+        ``names`` are the names of the objects in errors. Raises ``ServerError`` if the server refuses one of them: it then
+        carries out none of the request. If its answer does not say which one, the objects are sent one by one, so that the
+        valid ones before it are created or changed.
         """
         try:
             answer = self._ask(method, f"{path}/", list(objects))
         except _RefusedError as refused:
             reasons = _reasons(refused.answer, objects, names)
-            raise NetboxError(f"{refused.args[0]}{reasons}" if reasons else str(refused)) from None
+            if not reasons and isinstance(refused.answer, dict) and "detail" not in refused.answer:
+                if len(objects) > 1:
+                    pairs = zip(objects, names, strict=True)
+                    return [record for body, name in pairs for record in self.send(method, path, [body], [name])]
+                reasons = f"\n  {names[0]}: {_flat(cast('object', refused.answer))}"
+            raise ServerError(f"{refused.args[0]}{reasons}" if reasons else str(refused)) from None
         if not isinstance(answer, list):
-            raise NetboxError(f"{method} {self.url}/api/{path}/: the answer is not a list of objects")
+            raise ServerError(f"{method} {self.url}/api/{path}/: the answer is not a list of objects")
         return cast("list[Record]", answer)
 
     def _ask(self, method: str, path: str, body: object = None) -> object:
-        """Send a request and return its answer. Raises ``NetboxError`` if that fails, with the URL and the server's message."""
+        """Send a request and return its answer. Raises ``ServerError`` if that fails, with the URL and the server's message."""
         url = f"{self.url}/api/{path}"
         data = None if body is None else json.dumps(body).encode()
         reads = method in {"GET", "OPTIONS"}
@@ -172,23 +188,23 @@ class Client:
                 status, text, location = self._exchange(method, f"{self._base}/{path}", data)
             except ssl.SSLCertVerificationError as error:
                 fix = "name the file of the authority that signed it with --ca FILE"
-                raise NetboxError(f"{url}: its certificate is not trusted ({error.verify_message}); {fix}") from None
+                raise ServerError(f"{url}: its certificate is not trusted ({error.verify_message}); {fix}") from None
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if reads and tried < _TRIES:
                     time.sleep(tried)
                     continue
                 reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-                unknown = "" if reads else "; NetBox may have carried it out: the next plan shows what is missing"
-                raise NetboxError(f"{method} {url}: {reason}{unknown}") from None
+                unknown = "" if reads else "; {self.product.name} may have carried it out: the next plan shows what is missing"
+                raise ServerError(f"{method} {url}: {reason}{unknown}") from None
             if status in {502, 503, 504} and reads and tried < _TRIES:
                 time.sleep(tried)
                 continue
             break
         else:  # pragma: no cover - the loop ends by break or by an error
-            raise NetboxError(url)
+            raise ServerError(url)
         if location:
-            raise NetboxError(
+            raise ServerError(
                 f"{method} {url}: HTTP {status} redirects to {location}; give --url that server's address"
             )
         answer: object = None
@@ -196,11 +212,11 @@ class Client:
             answer = parse_json(text)
         if status in {401, 403} and isinstance(answer, dict):
             detail = cast("Record", answer).get("detail", "")
-            raise NetboxError(f"{method} {url}: HTTP {status}: {detail} (check the token and the rights of its user)")
+            raise ServerError(f"{method} {url}: HTTP {status}: {detail} (check the token and the rights of its user)")
         if status >= 400:
             raise _RefusedError(f"{method} {_short(url)}: HTTP {status}", answer if answer is not None else text[:300])
         if answer is None and method != "DELETE":
-            raise NetboxError(f"{method} {_short(url)}: the answer (HTTP {status}) is not JSON: {text[:80]!r}")
+            raise ServerError(f"{method} {_short(url)}: the answer (HTTP {status}) is not JSON: {text[:80]!r}")
         return answer
 
     def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, str, str]:
@@ -225,7 +241,7 @@ class Client:
         return response.status, text, moved
 
 
-class _RefusedError(NetboxError):
+class _RefusedError(ServerError):
     """A request that the server refused. ``answer`` is its explanation."""
 
     def __init__(self, message: str, answer: object) -> None:
@@ -240,7 +256,8 @@ def _reasons(answer: object, objects: Sequence[Record], names: Sequence[str]) ->
     """Return the server's reasons by object; empty if the answer has no such form.
 
     NetBox 4.7 answers a refused list with ``errors``: entries with the ``index`` of an object to create, or with the ``id`` of an
-    object to change. Earlier releases answer with a list that has an entry for each object, which is empty for a valid object.
+    object to change. Earlier releases, and Nautobot for objects to create, answer with a list that has an entry for each object,
+    which is empty for a valid object. Nautobot answers changes with the reasons of one object, without its id.
     """
     numbers = {body.get("id"): number for number, body in enumerate(objects)}
     wrong: list[tuple[int | None, object]] = []
@@ -289,12 +306,12 @@ def _parts(name: str, values: Sequence[str | int]) -> Iterator[str]:
         yield "&".join(words)
 
 
-def _parsed(url: str) -> tuple[SplitResult, str, int | None]:
+def _parsed(url: str, product: Product) -> tuple[SplitResult, str, int | None]:
     """Return the parts of a URL, its host and its port. Raises ``InputError`` if it is not the URL of a server."""
-    fix = "write it as https://netbox.example.net"
+    fix = f"write it as https://{product.target}.example.net"
     if "@" in url:  # the URL is not shown: it may have a password
-        message = "it has a user name or a password, which NetBox does not use"
-        raise InputError([Problem(Option("--url"), message, f"{fix}; the token goes into {TOKEN_VARIABLE}")])
+        message = f"it has a user name or a password, which {product.name} does not use"
+        raise InputError([Problem(Option("--url"), message, f"{fix}; the token goes into {product.token_variable}")])
     try:
         parts = urlsplit(url if "://" in url else f"https://{url}")
         host, port = parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""The objects that a design has in NetBox.
+"""The objects that a design has on an inventory server, in NetBox's form.
 
 - Each channel of a split port is an interface of its own, with a physical type, and each link is a cable of its own. This
   works with every release since 4.2. Releases that have cable profiles (4.5 and later) get the profile of one connector.
@@ -58,12 +58,12 @@ PRIVATE_RIR = "RFC 6996"
 
 
 def items(network: Network, *, site: str = "", tag: str = "railweave") -> list[Item]:
-    """Return the objects of a network in the order of ``objects.KINDS``.
+    """Return the objects of a network in the order of ``netbox.KINDS``.
 
-    - ``site``: the name of the site in NetBox. It replaces the name in the fabric file, which may then have one site only.
+    - ``site``: the name of the site on the server. It replaces the name in the fabric file, which may then have one site only.
     - ``tag``: the tag of all objects that railweave creates.
 
-    Raises ``InputError`` if NetBox would refuse a name, or would confuse two of them.
+    Raises ``InputError`` if a server would refuse a name, or would confuse two of them.
     """
     sites = _sites(network, site)
     _check(network, tag)
@@ -88,14 +88,14 @@ def _sites(network: Network, site: str) -> dict[str, str]:
 
 def _check(network: Network, tag: str) -> None:
     devices = [device.name for device in (*network.switches, *network.servers)]
-    check_names(NameRule("a NetBox device", r".+", "at least one character", 64, f"{_SOURCE}: Device.name"), devices)
+    check_names(NameRule("a device of NetBox", r".+", "at least one character", 64, f"{_SOURCE}: Device.name"), devices)
     check_distinct("the device", {name: name.casefold() for name in devices})
     ports = {end.port for cable in network.cables for end in (cable.a, cable.b)}
     check_names(
-        NameRule("a NetBox interface", r".+", "at least one character", 64, f"{_SOURCE}: Interface.name"), ports
+        NameRule("an interface of NetBox", r".+", "at least one character", 64, f"{_SOURCE}: Interface.name"), ports
     )
     racks = {position.rack for position in network.positions.values()}
-    check_names(NameRule("a NetBox rack", r".+", "at least one character", 100, f"{_SOURCE}: Rack.name"), racks)
+    check_names(NameRule("a rack of NetBox", r".+", "at least one character", 100, f"{_SOURCE}: Rack.name"), racks)
     check_distinct("the device type", {model: kind.slug for model, kind in device_types(network).items()})
     if not slug(tag) or len(tag) > _LONGEST:
         fix = "use letters, digits and hyphens"

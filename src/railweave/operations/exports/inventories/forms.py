@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from railweave.operations.exports.inventories.equipment import OTHER, cages, device_types, interface_type
-from railweave.operations.exports.inventories.objects import KINDS, Item, Key, Reference, Value, cable_ends, slug
+from railweave.operations.exports.inventories.netbox import KINDS
+from railweave.operations.exports.inventories.objects import Item, Key, Reference, Value, cable_ends, slug
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def files(network: Network, items: Sequence[Item]) -> dict[str, str]:
     }
     tag = next(str(item.fields["slug"]) for item in by_kind["tag"])
     result: dict[str, str] = {}
-    for number, kind in enumerate(KINDS.values(), 1):
+    for number, kind in enumerate((KINDS[name] for name in _COLUMNS), 1):
         rows = [_row(item, primary) for item in by_kind.get(kind.name, [])]
         if rows:
             result[f"{number:02d}-{slug(kind.many)}.csv"] = _table(

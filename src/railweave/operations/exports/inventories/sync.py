@@ -1,4 +1,4 @@
-"""A comparison of a design's objects with those of a NetBox server, and their creation and change there.
+"""A comparison of a design's objects with those of an inventory server, and their creation and change there.
 
 Nothing is ever deleted. Objects without the tag were not made by railweave: they are used as they are, and their differences
 are reported, unless they are adopted.
@@ -14,26 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from railweave.counting import counted
-from railweave.operations.exports.inventories.client import BATCH, NetboxError
-from railweave.operations.exports.inventories.matching import Index, created, lookup, moved_items
-from railweave.operations.exports.inventories.objects import KINDS, Item, Key, Kind, Reference, Value, cable_ends, slug
+from railweave.operations.exports.inventories import cabling
+from railweave.operations.exports.inventories.client import BATCH, ServerError
+from railweave.operations.exports.inventories.matching import Index, created, lookup
+from railweave.operations.exports.inventories.objects import Id, Item, Key, Kind, Known, Product, Reference, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.operations.exports.inventories.client import Client, Record
-
-PRIMARY = (
-    Kind("primary MAC address", "dcim/interfaces", plural="primary MAC addresses"),
-    Kind("primary address", "dcim/devices", plural="primary addresses"),
-)
-"""The fields that can be set only after the object that they refer to exists, which refers back to theirs."""
-_SIDES = ("a_terminations", "b_terminations")
-"""The fields of a cable that have its ends."""
-_GIVES_UP = 3
-"""The failures in a row after which no more cables are put back: the server may be gone."""
-_OLDEST = (4, 2)
-"""The oldest supported release: MAC addresses became objects in NetBox 4.2."""
+    from railweave.operations.exports.inventories.client import Client
+    from railweave.operations.exports.inventories.objects import Record
 
 
 @dataclass(frozen=True)
@@ -67,6 +57,7 @@ class Synced:
     - ``notes``: differences of objects that railweave did not make, and objects that the design no longer has.
     """
 
+    product: Product
     url: str
     version: str
     applied: bool
@@ -85,7 +76,6 @@ class Synced:
         """Return the numbers of objects to create, to update, without a difference, and different but not changed, by kind."""
         created = Counter(change.kind for change in self.changes if change.action == "create")
         updated = Counter(change.kind for change in self.changes if change.action == "update")
-        kinds = [*KINDS, *(kind.name for kind in PRIMARY)]
         return {
             kind: {
                 "create": created[kind],
@@ -93,7 +83,7 @@ class Synced:
                 "equal": self.equal[kind],
                 "different": self.different[kind],
             }
-            for kind in kinds
+            for kind in self.product.kinds
             if created[kind] or updated[kind] or self.equal[kind] or self.different[kind]
         }
 
@@ -109,13 +99,13 @@ class Synced:
             }
             for change in self.changes
         ]
-        head = {"url": self.url, "netbox": self.version, "applied": self.applied, "requests": self.requests}
+        head = {"url": self.url, self.product.target: self.version, "applied": self.applied, "requests": self.requests}
         return {**head, "counts": self.counts(), "changes": changes, "notes": self.notes}
 
 
 @dataclass
 class _Export:
-    """The state of a comparison: the numbers of objects on the server, by reference, and their keys by number."""
+    """The state of a comparison: the ids of objects on the server, by reference, and their keys by id. ``tag`` is what the tag's filter takes."""
 
     client: Client
     tag: str
@@ -123,63 +113,74 @@ class _Export:
     adopt: bool
     result: Synced
     progress: Callable[[str], None]
-    ids: dict[Reference, int] = field(default_factory=dict[Reference, int])
-    keys: dict[tuple[str, int], Key] = field(default_factory=dict[tuple[str, int], Key])
+    ids: dict[Reference, Id] = field(default_factory=dict[Reference, Id])
+    keys: Known = field(default_factory=dict[tuple[str, Id], Key])
+    foreign: set[Reference] = field(default_factory=set[Reference])
+    """The objects that railweave did not make."""
     elsewhere: set[Reference] = field(default_factory=set[Reference])
     """The addresses that railweave did not make, and that are not at the design's interface."""
 
+    @property
+    def product(self) -> Product:
+        """The kind of the server."""
+        return self.result.product
+
     def known(self, kind: str, key: Key, record: Record) -> None:
-        """Remember the number of an object on the server."""
-        self.ids[Reference(kind, key)] = int(record["id"])
-        self.keys[kind, int(record["id"])] = key
+        """Remember the id of an object on the server."""
+        self.ids[Reference(kind, key)] = record["id"]
+        self.keys[kind, record["id"]] = key
 
     def made_here(self, record: Record) -> bool:
         """Return True if an object has the tag, so that railweave may change it."""
         return self.adopt or self.tagged(record)
 
-    def tag_number(self) -> int | None:
-        """Return the number of the tag. None if the server does not have it yet."""
+    def tag_id(self) -> Id | None:
+        """Return the id of the tag. None if the server does not have it yet."""
         return next((number for reference, number in self.ids.items() if reference.kind == "tag"), None)
 
     def tagged(self, record: Record) -> bool:
         """Return True if an object has the tag."""
-        return any(tag.get("slug") == self.tag for tag in record.get("tags") or ())
+        return any(tag["id"] == self.tag_id() for tag in record.get("tags") or ())
 
 
 def export_to(
     client: Client,
     wanted: Sequence[Item],
     *,
-    tag: str,
     apply: bool,
     adopt: bool,
     progress: Callable[[str], None],
 ) -> Synced:
     """Compare objects with those of a server, and with ``apply`` create and change them there.
 
-    - ``tag``: the name of the tag of objects that railweave makes.
+    - ``wanted``: the objects, with the tag of objects that railweave makes.
     - ``adopt``: True to change objects of the same name that railweave did not make, and give them the tag.
 
-    Raises ``NetboxError`` if a request fails; it says what was carried out before.
+    Raises ``ServerError`` if a request fails; it says what was carried out before.
     """
+    product = client.product
     version = client.version()
     numbers = tuple(int(part) for part in version.split("-")[0].split(".")[:2] if part.isdigit())
-    if numbers < _OLDEST:
-        raise NetboxError(
-            f"{client.url} has NetBox {version}; 4.2 or later is needed, because MAC addresses are objects there"
+    if numbers < product.oldest:
+        oldest = ".".join(map(str, product.oldest))
+        raise ServerError(
+            f"{client.url} has {product.name} {version}; {oldest} or later is needed, because {product.because}"
         )
-    result = Synced(client.url, version, apply)
-    export = _Export(client, slug(tag), apply, adopt, result, progress)
+    result = Synced(product, client.url, version, apply)
+    tag = next(item for item in wanted if item.kind == "tag").fields
+    export = _Export(client, str(tag.get("slug") or tag["name"]), apply, adopt, result, progress)
     by_kind: dict[str, list[Item]] = {}
     for item in wanted:
         by_kind.setdefault(item.kind, []).append(item)
     try:
-        for kind in (*KINDS.values(), *PRIMARY):
+        for kind in product.kinds.values():
             if items := by_kind.get(kind.name):
                 progress(f"{kind.many}: reading")
+                if kind.only_for:
+                    items = _needed(export, items, product.kinds[kind.only_for], by_kind.get(kind.only_for, []))
                 _kind(export, kind, items)
-    except NetboxError as error:
-        raise NetboxError(f"{error}{_until_then(result)}") from None
+    except ServerError as error:
+        raise ServerError(f"{error}{_until_then(result)}") from None
     result.requests = client.requests
     return result
 
@@ -188,7 +189,7 @@ def _until_then(result: Synced) -> str:
     if not result.applied:
         return ""
     done = [
-        f"{counted(row['create'] + row['update'], kind, _plural(kind))}"
+        f"{counted(row['create'] + row['update'], kind, result.product.kinds[kind].many)}"
         for kind, row in result.counts().items()
         if row["create"] + row["update"]
     ]
@@ -196,32 +197,60 @@ def _until_then(result: Synced) -> str:
     return f"\nuntil then created or changed: {carried_out}; run the command again to continue"
 
 
-def _plural(kind: str) -> str:
-    return KINDS[kind].many if kind in KINDS else next(known.many for known in PRIMARY if known.name == kind)
+def _needed(export: _Export, items: Sequence[Item], kind: Kind, users: Sequence[Item]) -> list[Item]:
+    """Return the objects that those of a different kind refer to which the server lacks."""
+    there = lookup(export, kind, users).records
+    wanted = {value for user in users if user.key not in there for value in _references(user)}
+    return [item for item in items if Reference(item.kind, item.key) in wanted]
 
 
 def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     """Compare the objects of one kind, and carry out their changes with ``apply``."""
-    offered = export.client.fields(kind.path) if kind not in PRIMARY else None
-    if offered is None and export.apply and kind not in PRIMARY:
-        raise NetboxError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
+    offered = None if kind.field_of else export.client.fields(kind.path)
+    if offered is None and export.apply and not kind.field_of:
+        raise ServerError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
     items = [_supported(item, offered) for item in items if export.elsewhere.isdisjoint(_references(item))]
     index = lookup(export, kind, items)
-    if kind not in PRIMARY:
+    if not kind.field_of:
         for key, record in index.records.items():
             export.known(kind.name, key, record)
     creates = [item for item in items if item.key not in index.records]
     updates = [(item, index.records[item.key]) for item in items if item.key in index.records]
-    if kind in PRIMARY:
+    if kind.field_of:
         for item in creates:  # its object is only planned
             export.result.changes.append(Change(kind.name, "update", item.name, _fields(item)))
         creates = []
+    if kind.owner:
+        creates = _of_owners_made_here(export, kind, creates)
     if kind.name == "cable":
         creates = _cables(export, kind, creates, index)
     _update(export, kind, updates)
-    _create(export, kind, creates)
+    _create(export, kind, creates, offered or {})
     if index.unused:
         export.result.notes.append(_unused(kind, index))
+
+
+def _owner(kind: Kind, item: Item) -> Reference:
+    return cast("Reference", item.fields[kind.owner])
+
+
+def _owner_is_foreign(export: _Export, kind: Kind, item: Item) -> bool:
+    return _owner(kind, item) in export.foreign and not export.adopt
+
+
+def _of_owners_made_here(export: _Export, kind: Kind, items: Sequence[Item]) -> list[Item]:
+    """Return the objects to create whose owner railweave made. The others are left out, with a note."""
+    result: list[Item] = []
+    for item in items:
+        if not _owner_is_foreign(export, kind, item):
+            result.append(item)
+            continue
+        owner = _owner(kind, item)
+        export.elsewhere.add(owner)
+        export.result.different[kind.name] += 1
+        words = f"{owner.kind} {' '.join(owner.key)} was not made by railweave; --adopt changes it"
+        export.result.notes.append(f"{kind.name} {item.name} is left out: {words}")
+    return result
 
 
 def _references(item: Item) -> set[Reference]:
@@ -253,7 +282,7 @@ def _supported(item: Item, offered: Record | None) -> Item:
 
 
 def _resolved(export: _Export, value: Value, *, many: bool = False) -> object:
-    """Return a value as the API takes it: the number of an object for a reference to it. None if the object is only planned."""
+    """Return a value as the API takes it: the id of an object for a reference to it. None if the object is only planned."""
     resolved = export.ids.get(value) if isinstance(value, Reference) else value
     return [resolved] if many else resolved
 
@@ -267,7 +296,7 @@ def _fields(item: Item) -> dict[str, object]:
 
 
 def plain(value: object) -> object:
-    """Return a value of the server as it was sent: the number of an object, the word of a choice, a list of numbers."""
+    """Return a value of the server as it was sent: the id of an object, the word of a choice, a list of ids."""
     if isinstance(value, dict):
         entry = cast("Record", value)
         return entry["id"] if "id" in entry else entry.get("value")
@@ -301,16 +330,17 @@ def _differences(
         if planned or not _same(plain(record[name]), wanted):
             body[name] = wanted
             new[name] = " ".join(filter(None, value.key)) if isinstance(value, Reference) else value
-            before[name] = _displayed(record[name])
+            before[name] = _displayed(export, record[name])
     return body, new, before
 
 
-def _displayed(value: object) -> object:
+def _displayed(export: _Export, value: object) -> object:
     if isinstance(value, dict):
         entry = cast("Record", value)
-        return entry.get("display") or entry.get("label") or entry.get("value")
+        words = entry.get("display") or entry.get("label") or entry.get("value")
+        return words if words is not None or "url" not in entry else export.client.display(entry["url"])
     if isinstance(value, list):
-        return ", ".join(str(_displayed(entry)) for entry in cast("list[object]", value))
+        return ", ".join(str(_displayed(export, entry)) for entry in cast("list[object]", value))
     return value
 
 
@@ -320,9 +350,12 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
     changes: list[Change] = []
     for item, record in pairs:
         body, new, before = _differences(export, kind, item, record)
-        if not export.made_here(record):
-            if "assigned_object_id" in body:
-                export.elsewhere.add(Reference(kind.name, item.key))
+        lost_tag = kind.loses_tags and not export.tagged(record) and record["label"] == item.fields.get("label")
+        ours = not _owner_is_foreign(export, kind, item) if kind.owner else lost_tag or export.made_here(record)
+        if not ours:
+            export.foreign.add(Reference(kind.name, item.key))
+            if "assigned_object_id" in body or (kind.owner and body):
+                export.elsewhere |= {_owner(kind, item) if kind.owner else Reference(kind.name, item.key)}
             differs = bool(body) and not kind.shared
             (export.result.different if differs else export.result.equal)[kind.name] += 1
             if differs:
@@ -331,10 +364,9 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
                     f"{kind.name} {item.name} was not made by railweave: {words}; --adopt changes it"
                 )
             continue
-        if export.adopt and not export.tagged(record) and "tags" in record and not kind.shared:
-            tags = [int(tag["id"]) for tag in record["tags"]]
-            body["tags"] = [*tags, export.tag_number()]
-            new["tags"], before["tags"] = f"with {export.tag}", _displayed(record["tags"])
+        if (export.adopt or lost_tag) and not export.tagged(record) and "tags" in record and not kind.shared:
+            body["tags"] = [*(tag["id"] for tag in record["tags"]), export.tag_id()]
+            new["tags"], before["tags"] = f"with {export.tag}", _displayed(export, record["tags"])
         if kind.shared or not body:
             export.result.equal[kind.name] += 1
             continue
@@ -343,8 +375,8 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
     _send(export, kind, "PATCH", bodies, changes)
 
 
-def _create(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
-    """Create objects. Those that refer to another object of the same kind come after it."""
+def _create(export: _Export, kind: Kind, items: Sequence[Item], offered: Record) -> None:
+    """Create objects. Those that refer to another object of the same kind come after it. ``offered`` are the fields that they can have."""
     while items:
         waiting: list[Item] = []
         now: list[Item] = []
@@ -358,9 +390,9 @@ def _create(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
                 name: _resolved(export, value, many=name == "tagged_vlans") for name, value in item.fields.items()
             }
             if kind.name == "cable":
-                body |= _ends(export, item)
-            if kind.name != "tag":
-                body["tags"] = [{"slug": export.tag}]
+                body |= cabling.ends_body(export, item, new=True)
+            if "tags" in offered and kind.name != "tag":
+                body["tags"] = [export.tag_id()]
             bodies.append(body)
         changes = [Change(kind.name, "create", item.name, _fields(item)) for item in now]
         _send(export, kind, "POST", bodies, changes, now)
@@ -391,18 +423,13 @@ def _send(
         part = slice(start, start + BATCH)
         names = [f"{change.kind} {change.name}" for change in changes[part]]
         records = export.client.send(method, kind.path, bodies[part], names)
+        if method == "POST" and kind.loses_tags:
+            tags = [{"id": record["id"], "tags": [export.tag_id()]} for record in records]
+            export.client.send("PATCH", kind.path, tags, names)
         for key, record in created(export, kind, items[part], records).items() if items else ():
             export.known(kind.name, key, record)
         export.result.changes.extend(changes[part])
         export.progress(f"{kind.many}: {min(start + BATCH, len(bodies))} of {len(bodies)} {words}")
-
-
-def _ends(export: _Export, item: Item) -> Record:
-    """Return the two ends of a cable as the API takes them."""
-    return {
-        f"{side}_terminations": [{"object_type": "dcim.interface", "object_id": export.ids.get(end)}]
-        for side, end in zip("ab", cable_ends(item), strict=True)
-    }
 
 
 def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) -> list[Item]:
@@ -411,7 +438,7 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) ->
     A cable between ports that are both free is created. A cable that railweave did not make stays; the designed cable is
     then left out, with a note.
     """
-    moves, creates, refused = moved_items(export, items, index)
+    moves, creates, refused = cabling.moved_items(export, items, index)
     export.result.notes.extend(refused)
     export.result.different[kind.name] += len(refused)
     taken = {record["id"] for record, _ in moves}
@@ -422,105 +449,18 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) ->
         body, new, before = _differences(export, kind, item, record)
         new = {"ends": item.name, **new}
         before = {"ends": str(record.get("label") or record["id"]), **before}
-        bodies.append({"id": record["id"], **body, **_ends(export, item)})
+        bodies.append({"id": record["id"], **body, **cabling.ends_body(export, item, new=False)})
         changes.append(Change(kind.name, "update", item.name, new, before))
-    releases = _releases(export, moves, creates, index) if moves else []
-    _note_released(export, index, releases, taken)
+    released = cabling.releases(export, moves, creates, index) if moves else {}
+    export.result.notes.extend(cabling.released_for_good(index, released, taken))
     if not export.apply:
         _send(export, kind, "PATCH", bodies, changes)
         return creates
     before_moves = len(export.result.changes)
     try:
-        _send_releases(export, kind, releases)
+        cabling.release(export, kind, released)
         _send(export, kind, "PATCH", bodies, changes)
-    except NetboxError as error:
-        moved = bodies[: len(export.result.changes) - before_moves]
-        raise NetboxError(f"{error}{_put_back(export, kind, releases, moved, index)}") from None
+    except ServerError as error:
+        moved = moves[: len(export.result.changes) - before_moves]
+        raise ServerError(f"{error}{cabling.put_back(export, kind, released, moved, index)}") from None
     return creates
-
-
-def _releases(
-    export: _Export, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], index: Index
-) -> list[Record]:
-    """Return the changes that take cables off the ports that other cables are to have, because NetBox accepts one cable on a port."""
-    wanted: dict[int, int] = {}
-    for record, item in moves:
-        for end in _ends(export, item).values():
-            wanted[end[0]["object_id"]] = record["id"]
-    for item in creates:
-        for end in _ends(export, item).values():
-            wanted[end[0]["object_id"]] = 0
-    bodies: list[Record] = []
-    for record in index.cables:
-        body: Record = {}
-        for side in _SIDES:
-            ports = [end["object_id"] for end in record[side]]
-            if any(wanted.get(port, record["id"]) != record["id"] for port in ports):
-                body[side] = []
-        if body and export.made_here(record):
-            bodies.append({"id": record["id"], **body})
-    return bodies
-
-
-def _note_released(export: _Export, index: Index, releases: Sequence[Record], moving: set[int]) -> None:
-    """Note the cables that lose an end and get no other: the design does not have them, and other cables take their ports."""
-    lose = {body["id"] for body in releases} - moving
-    for record in index.unused:
-        if record["id"] in lose:
-            export.result.notes.append(
-                f"cable {_label(record)}, which the design does not have, is taken off a port that another cable gets"
-            )
-    index.unused[:] = [record for record in index.unused if record["id"] not in lose]
-
-
-def _send_releases(export: _Export, kind: Kind, bodies: Sequence[Record]) -> None:
-    for start in range(0, len(bodies), BATCH):
-        part = bodies[start : start + BATCH]
-        export.client.send("PATCH", kind.path, part, [f"cable {body['id']}" for body in part])
-
-
-def _put_back(export: _Export, kind: Kind, releases: Sequence[Record], moved: Sequence[Record], index: Index) -> str:
-    """Give cables their ends again, after NetBox has refused to move some. Return a sentence about it for the error.
-
-    ``moved`` are the changes that were carried out. A cable whose port a moved cable has now cannot be put back.
-    """
-    done = {body["id"] for body in moved}
-    taken = {end["object_id"] for body in moved for side in _SIDES for end in body[side]}
-    records = {record["id"]: record for record in index.cables}
-    bodies: list[Record] = []
-    lost: list[str] = []
-    for release in releases:
-        record = records[release["id"]]
-        if release["id"] in done:
-            continue
-        ends = {
-            side: [{"object_type": end["object_type"], "object_id": end["object_id"]} for end in record[side]]
-            for side in _SIDES
-            if side in release
-        }
-        if taken.isdisjoint(end["object_id"] for side in ends.values() for end in side):
-            bodies.append({"id": release["id"], **ends})
-        else:
-            lost.append(_label(record))
-    failed = ""
-    back = in_a_row = 0
-    for body in bodies:  # one request each: NetBox refuses a whole request because of one cable
-        try:
-            if in_a_row < _GIVES_UP:
-                _send_releases(export, kind, [body])
-                in_a_row = 0
-                back += 1
-                continue
-        except NetboxError as error:
-            failed = f" ({error})"
-            in_a_row += 1
-        lost.append(_label(records[body["id"]]))
-    words = f"\n{counted(back, 'cable')} put back on the ports from before" if back else ""
-    if lost:
-        words += f"\nnot put back, so that an end may be missing until the next run: {', '.join(lost)}{failed}"
-    return words
-
-
-def _label(record: Record) -> str:
-    """Return the label of a cable, or else its number."""
-    return str(record.get("label") or f"#{record['id']}")
