@@ -23,9 +23,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from railweave.cli import main
 from railweave.errors import InputError
 from railweave.operations.exports.inventories import client as module
-from railweave.operations.exports.inventories.client import Client, NetboxError, token_of
+from railweave.operations.exports.inventories.client import Client, ServerError, token_of
+from railweave.operations.exports.inventories.netbox import NETBOX
+from railweave.operations.exports.inventories.objects import Item
 from railweave.operations.exports.inventories.sync import export_to
 
+TAG = Item("tag", ("railweave",), {"name": "railweave", "slug": "railweave"})
 Answer = Callable[[BaseHTTPRequestHandler], "tuple[int, Any] | None"]
 """The server's answer to a request: status and value. None closes the connection."""
 
@@ -85,7 +88,7 @@ def test_pages_are_read_until_the_count_is_reached() -> None:
         offset = int(query["offset"][0])
         return 200, {"count": 5, "results": [{"id": number} for number in range(offset, min(offset + 2, 5))]}
 
-    with serving(answer) as url, Client(url, "secret") as client:
+    with serving(answer) as url, Client(NETBOX, url, "secret") as client:
         assert [record["id"] for record in client.objects("dcim/devices", {"tag": "a"}, "name", ["x", "y"])] == [
             0,
             1,
@@ -105,7 +108,7 @@ def test_long_lists_of_names_are_divided() -> None:
         lengths.append(len(request.path))
         return 200, {"count": 0, "results": []}
 
-    with serving(answer) as url, Client(url, "secret") as client:
+    with serving(answer) as url, Client(NETBOX, url, "secret") as client:
         assert (
             list(
                 client.objects(
@@ -126,7 +129,7 @@ def test_a_token_is_sent_as_its_version_asks(token: str, header: str) -> None:
         seen.append(request.headers.get("Authorization"))
         return 200, {"netbox-version": "4.7.3"}
 
-    with serving(answer) as url, Client(f"{url}/api/", token) as client:
+    with serving(answer) as url, Client(NETBOX, f"{url}/api/", token) as client:
         assert client.version() == "4.7.3"
     assert seen == [header]
 
@@ -145,8 +148,8 @@ def test_a_refused_list_of_netbox_4_7_is_told_by_object(errors: list[dict[str, A
     names = ["one", "leaf1 et-0/0/1", "leaf1 et-0/0/2"]
     with (
         serving(lambda _: (400, answer)) as url,
-        Client(url, "t") as client,
-        pytest.raises(NetboxError) as refused,
+        Client(NETBOX, url, "t") as client,
+        pytest.raises(ServerError) as refused,
     ):
         client.send("POST", "dcim/interfaces", bodies, names)
     assert str(refused.value) == (
@@ -157,8 +160,8 @@ def test_a_refused_list_of_netbox_4_7_is_told_by_object(errors: list[dict[str, A
 def test_a_refused_list_is_told_by_object() -> None:
     with (
         serving(lambda _: (400, [{}, {"mtu": ["too large"]}, {"__all__": ["already exists"]}])) as url,
-        Client(url, "t") as client,
-        pytest.raises(NetboxError) as refused,
+        Client(NETBOX, url, "t") as client,
+        pytest.raises(ServerError) as refused,
     ):
         client.send("POST", "dcim/interfaces", [{}, {}, {}], ["one", "leaf1 et-0/0/1", "leaf1 et-0/0/2"])
     assert str(refused.value) == (
@@ -177,7 +180,7 @@ def test_a_refused_list_is_told_by_object() -> None:
     ],
 )
 def test_errors_have_the_url_and_the_message(answer: tuple[int, Any], message: str) -> None:
-    with serving(lambda _: answer) as url, Client(url, "t") as client, pytest.raises(NetboxError) as error:
+    with serving(lambda _: answer) as url, Client(NETBOX, url, "t") as client, pytest.raises(ServerError) as error:
         client.version()
     assert message in str(error.value)
     assert url in str(error.value)
@@ -190,7 +193,7 @@ def test_a_lost_reading_is_repeated() -> None:
         count.append("")
         return None if len(count) < 3 else (200, {"netbox-version": "4.7.3"})
 
-    with serving(answer) as url, Client(url, "t") as client:
+    with serving(answer) as url, Client(NETBOX, url, "t") as client:
         assert client.version() == "4.7.3"
     assert len(count) == 3
 
@@ -206,7 +209,7 @@ def test_a_slow_answer_is_awaited_after_the_server_closed_the_connection(monkeyp
             threading.Event().wait(1)
         return 200, {"netbox-version": "4.7.3"}
 
-    with serving(answer) as url, Client(url, "t") as client:
+    with serving(answer) as url, Client(NETBOX, url, "t") as client:
         assert client.version() == client.version() == "4.7.3"
     assert len(count) == 2
 
@@ -216,8 +219,8 @@ def test_a_lost_change_is_not_repeated() -> None:
     message = "NetBox may have carried it out"
     with (
         serving(lambda _: count.append("")) as url,
-        Client(url, "t") as client,
-        pytest.raises(NetboxError, match=message),
+        Client(NETBOX, url, "t") as client,
+        pytest.raises(ServerError, match=message),
     ):
         client.send("POST", "dcim/sites", [{}], ["site1"])
     assert len(count) == 1
@@ -226,7 +229,7 @@ def test_a_lost_change_is_not_repeated() -> None:
 def test_nothing_listens() -> None:
     with serving(lambda _: (200, {})) as url:
         pass
-    with Client(url, "t") as client, pytest.raises(NetboxError, match="Connection refused"):
+    with Client(NETBOX, url, "t") as client, pytest.raises(ServerError, match="Connection refused"):
         client.version()
 
 
@@ -245,7 +248,7 @@ def test_nothing_listens() -> None:
 )
 def test_bad_urls_are_refused(url: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Client(url, "t")
+        Client(NETBOX, url, "t")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +273,7 @@ def test_a_password_in_a_url_is_refused_without_showing_it(
 def test_a_bad_authority_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(InputError, match="no certificates can be read"):
-        Client("https://netbox.example.net", "t", tmp_path / "ca.pem")
+        Client(NETBOX, "https://netbox.example.net", "t", tmp_path / "ca.pem")
 
 
 def test_a_private_authority_is_trusted_only_if_it_is_named(tmp_path: Path) -> None:
@@ -288,19 +291,19 @@ def test_a_private_authority_is_trusted_only_if_it_is_named(tmp_path: Path) -> N
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, private)
     with serving(lambda _: (200, {"netbox-version": "4.7.3"}), context) as url:
-        with Client(url, "t") as client, pytest.raises(NetboxError, match=r"not trusted.*--ca FILE"):
+        with Client(NETBOX, url, "t") as client, pytest.raises(ServerError, match=r"not trusted.*--ca FILE"):
             client.version()
-        with Client(url, "t", chain) as client:
+        with Client(NETBOX, url, "t", chain) as client:
             assert client.version() == "4.7.3"
 
 
 def test_an_old_release_is_refused() -> None:
     with (
         serving(lambda _: (200, {"netbox-version": "4.1.11"})) as url,
-        Client(url, "t") as client,
-        pytest.raises(NetboxError, match=r"4\.2 or later is needed"),
+        Client(NETBOX, url, "t") as client,
+        pytest.raises(ServerError, match=r"4\.2 or later is needed"),
     ):
-        export_to(client, [], tag="railweave", apply=False, adopt=False, progress=lambda _: None)
+        export_to(client, [TAG], apply=False, adopt=False, progress=lambda _: None)
 
 
 def test_the_token_comes_from_the_environment_or_a_private_file(
@@ -310,16 +313,16 @@ def test_the_token_comes_from_the_environment_or_a_private_file(
     with pytest.raises(
         InputError, match=r"no API token.*\n?.*set NETBOX_TOKEN, or give --token-file FILE \(mode 600\)"
     ):
-        token_of(None)
+        token_of(NETBOX, None)
     monkeypatch.setenv("NETBOX_TOKEN", "0123")
-    assert token_of(None) == "0123"
+    assert token_of(NETBOX, None) == "0123"
     file = tmp_path / "token"
     file.write_text("nbt_1.2\n")
     file.chmod(0o644)
     with pytest.raises(InputError, match="others may read"):
-        token_of(file)
+        token_of(NETBOX, file)
     file.chmod(0o600)
-    assert token_of(file) == "nbt_1.2"
+    assert token_of(NETBOX, file) == "nbt_1.2"
 
 
 @pytest.mark.parametrize("text", ["geheim\nsecond line\n", "geheim second", "geheim\x7f", "gehéim", "# geheim"])
@@ -336,7 +339,7 @@ def test_a_file_with_more_than_a_token_is_refused_without_showing_it(
     assert "geh" not in shown
     monkeypatch.setenv("NETBOX_TOKEN", text)
     with pytest.raises(InputError, match="NETBOX_TOKEN has more than a token"):
-        token_of(None)
+        token_of(NETBOX, None)
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

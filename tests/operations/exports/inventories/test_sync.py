@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from railweave.cli.export import _show_changes  # pyright: ignore[reportPrivateUsage]
-from railweave.operations.exports.inventories import sync
-from railweave.operations.exports.inventories.client import NetboxError
+from railweave.operations.exports.inventories.client import ServerError
+from railweave.operations.exports.inventories.netbox import NETBOX
 from railweave.operations.exports.inventories.objects import Item, Reference, Value
 from railweave.operations.exports.inventories.sync import Synced, export_to
 
@@ -32,6 +33,7 @@ class Memory:
     """
 
     url = "https://netbox.example.net"
+    product = NETBOX
     requests = 0
 
     def __init__(self, records: Mapping[str, Sequence[Record]]) -> None:
@@ -44,7 +46,7 @@ class Memory:
         return "4.7.3"
 
     def fields(self, path: str) -> Record:
-        names = ("name", "slug", "device", "site", "rack", "label", "serial", "primary_ip4", "mtu")
+        names = ("name", "slug", "device", "site", "rack", "label", "serial", "primary_ip4", "mtu", "tags")
         return {name: {} for name in names}
 
     def objects(
@@ -53,9 +55,10 @@ class Memory:
         """The objects by the conditions that the export uses. A tag that does not exist is refused, as NetBox does."""
         records = self.records.get(path, [])
         if "tag" in query:
-            if not any(tag["slug"] == query["tag"] for tag in self.records.get("extras/tags", [])):
-                raise NetboxError("HTTP 400: tag: Select a valid choice.")
-            records = [r for r in records if any(tag["slug"] == query["tag"] for tag in r.get("tags", ()))]
+            ids = [tag["id"] for tag in self.records.get("extras/tags", []) if tag["slug"] == query["tag"]]
+            if not ids:
+                raise ServerError("HTTP 400: tag: Select a valid choice.")
+            records = [r for r in records if any(tag["id"] in ids for tag in r.get("tags", ()))]
         if name == "device_id" and path == "dcim/cables":
             ports = {r["id"] for r in self.records["dcim/interfaces"] if r["device"]["id"] in values}
             records = [r for r in records if ports & {end["object_id"] for end in _ends(r)}]
@@ -69,7 +72,7 @@ class Memory:
         """Create or change all objects, or none of them."""
         if self.refuse and any(self.refuse in name for name in names):
             self.refused += 1
-            raise NetboxError(f"{method} {path}: refused")
+            raise ServerError(f"{method} {path}: refused")
         entries = self.records.setdefault(path, [])
         if path == "dcim/cables":
             self._check_ports(objects)
@@ -88,19 +91,19 @@ class Memory:
     def _stored(self, name: str, value: object) -> object:
         if name in _NESTED:
             return None if value is None else {"id": value}
-        return MADE if name == "tags" else value
+        return [{"id": number} for number in cast("list[int]", value)] if name == "tags" else value
 
     def _check_ports(self, objects: Sequence[Record]) -> None:
         """Refuse a second cable on a port, as NetBox does."""
         after = {record["id"]: dict(record) for record in self.records["dcim/cables"]}
         if any(end["object_id"] == self.unfit for body in objects for end in body.get("b_terminations", ())):
-            raise NetboxError("a port takes no cable")
+            raise ServerError("a port takes no cable")
         for number, body in enumerate(objects):
             now = after.setdefault(body.get("id", -number), {"a_terminations": [], "b_terminations": []})
             now.update(body)
             ports = [end["object_id"] for record in after.values() for end in _ends(record)]
             if len(ports) != len(set(ports)):
-                raise NetboxError("a port has a cable already")
+                raise ServerError("a port has a cable already")
 
 
 def _ends(record: Record) -> list[Record]:
@@ -109,7 +112,7 @@ def _ends(record: Record) -> list[Record]:
 
 def compared(memory: Memory, items: Sequence[Item], *, apply: bool = False, adopt: bool = False) -> Synced:
     client = cast("Client", memory)
-    return export_to(client, items, tag="railweave", apply=apply, adopt=adopt, progress=lambda _: None)
+    return export_to(client, items, apply=apply, adopt=adopt, progress=lambda _: None)
 
 
 def device(name: str, **fields: Value) -> Item:
@@ -223,7 +226,7 @@ SWAPPED = [*BASE, link("s1", "p", "leaf", "2"), link("s2", "p", "leaf", "1")]
 def test_cables_are_put_back_if_their_move_is_refused() -> None:
     memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
     memory.refuse = "s1 p leaf 2"
-    with pytest.raises(NetboxError, match=r"refused\n2 cables put back on the ports from before\nuntil then"):
+    with pytest.raises(ServerError, match=r"refused\n2 cables put back on the ports from before\nuntil then"):
         compared(memory, SWAPPED, apply=True)
     assert memory.refused == 1
     assert at(memory) == {31: [11, 21], 32: [12, 22]}
@@ -233,12 +236,12 @@ def test_cables_are_put_back_if_their_move_is_refused() -> None:
     assert not compared(memory, SWAPPED).differs
 
 
-def test_a_cable_whose_port_is_taken_by_then_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cable_whose_port_is_taken_by_then_is_named() -> None:
     """The first of two requests that move cables is carried out, the second is refused."""
-    monkeypatch.setattr(sync, "BATCH", 1)
     memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
+    memory.product = replace(NETBOX, batch=1)
     memory.refuse = "s2 p leaf 1"
-    with pytest.raises(NetboxError, match="an end may be missing until the next run: s2:p--leaf:2"):
+    with pytest.raises(ServerError, match="an end may be missing until the next run: s2:p--leaf:2"):
         compared(memory, SWAPPED, apply=True)
     assert at(memory) == {31: [11, 22], 32: [12]}
     memory.refuse = ""
@@ -251,7 +254,7 @@ def test_a_cable_that_cannot_be_put_back_does_not_keep_others_from_it() -> None:
     memory = cabled((11, 21, "s1:p--leaf:1"), (12, 22, "s2:p--leaf:2"))
     memory.refuse = "s1 p leaf 2"
     memory.unfit = 22
-    with pytest.raises(NetboxError) as error:
+    with pytest.raises(ServerError) as error:
         compared(memory, SWAPPED, apply=True)
     assert "1 cable put back on the ports from before" in str(error.value)
     assert "until the next run: s2:p--leaf:2 (a port takes no cable)" in str(error.value)

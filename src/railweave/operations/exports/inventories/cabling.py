@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.operations.exports.inventories.client import BATCH, ServerError
+from railweave.operations.exports.inventories.client import ServerError
 from railweave.operations.exports.inventories.matching import is_loose, ports
 from railweave.operations.exports.inventories.objects import Item, cable_ends
 
@@ -104,8 +104,9 @@ def release(export: Export, kind: Kind, released: dict[Id, list[str]]) -> None:
         {"id": number, **export.product.ends_body({side: [] for side in sides}, False)}  # noqa: FBT003
         for number, sides in released.items()
     ]
-    for start in range(0, len(bodies), BATCH):
-        _send(export, kind, bodies[start : start + BATCH])
+    batch = export.product.batch
+    for start in range(0, len(bodies), batch):
+        _send(export, kind, bodies[start : start + batch])
 
 
 def _send(export: Export, kind: Kind, bodies: Sequence[Record]) -> None:

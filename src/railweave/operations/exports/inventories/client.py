@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 PAGE = 500
 """The objects that one request asks for. A server may be configured to send fewer (MAX_PAGE_SIZE)."""
-BATCH = 100
-"""The objects that one request creates or changes."""
 _TIMEOUT_S = 300.0
 """Seconds to wait for an answer: NetBox may need a minute for a list of cables."""
 _CONNECT_S = 20.0
@@ -168,11 +166,12 @@ class Client:
             answer = self._ask(method, f"{path}/", list(objects))
         except _RefusedError as refused:
             reasons = _reasons(refused.answer, objects, names)
-            if not reasons and isinstance(refused.answer, dict) and "detail" not in refused.answer:
+            answer = refused.answer
+            if not reasons and isinstance(answer, dict) and "detail" not in cast("Record", answer):
                 if len(objects) > 1:
                     pairs = zip(objects, names, strict=True)
                     return [record for body, name in pairs for record in self.send(method, path, [body], [name])]
-                reasons = f"\n  {names[0]}: {_flat(cast('object', refused.answer))}"
+                reasons = f"\n  {names[0]}: {_flat(cast('object', answer))}"
             raise ServerError(f"{refused.args[0]}{reasons}" if reasons else str(refused)) from None
         if not isinstance(answer, list):
             raise ServerError(f"{method} {self.url}/api/{path}/: the answer is not a list of objects")
@@ -195,7 +194,7 @@ class Client:
                     time.sleep(tried)
                     continue
                 reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-                unknown = "" if reads else "; {self.product.name} may have carried it out: the next plan shows what is missing"
+                unknown = "" if reads else f"; {self.product.name} may have carried it out: the next plan shows what is missing"
                 raise ServerError(f"{method} {url}: {reason}{unknown}") from None
             if status in {502, 503, 504} and reads and tried < _TRIES:
                 time.sleep(tried)

@@ -153,8 +153,11 @@ def _nic(
 
 def _leads_to(record: Record, nic: Nic, devices: Mapping[Id, str]) -> bool:
     peers: list[Record] = record.get("link_peers") or [record.get("cable_peer") or {}]  # of NetBox, of Nautobot
-    there = [(devices.get((peer.get("device") or {}).get("id", "")), peer.get("name")) for peer in peers]
-    return (nic.leaf, nic.leaf_port) in there
+    return any(
+        devices.get(peer["device"]["id"]) == nic.leaf and peer["name"] == nic.leaf_port
+        for peer in peers
+        if peer.get("device")
+    )
 
 
 def _mac(server: Server, nic: Nic, record: Record, notes: _Notes) -> str:

@@ -160,8 +160,8 @@ def _reused(
 
 def _addresses_elsewhere(export: Export, kind: Kind, items: Sequence[Item], records: dict[Key, Record]) -> None:
     """Add the addresses that exist, but not at the design's devices: those of no interface, or of a different device."""
-    missing = {item.key for item in items if item.key not in records and len(item.key) <= 2}
-    for record in export.client.objects(kind.path, kind.query, "address", sorted({key[0] for key in missing})):
+    missing = {item.key: item.key[0] for item in items if item.key not in records and 0 < len(item.key) <= 2}
+    for record in export.client.objects(kind.path, kind.query, "address", sorted({*missing.values()})):
         for key in keys_of(kind, export.keys, record):
             if key in missing:
                 records.setdefault(key, record)

@@ -121,6 +121,7 @@ _FIELD = {"site": "location", "scope_id": "location", "group": "vlan_group", "pa
 """The names of kinds and fields that differ from NetBox's."""
 _TYPES = {"1.6tbase-x-osfp1600": "1600gbase-x-osfp"}
 """The interface types that differ from NetBox's (nautobot.dcim.choices.InterfaceTypeChoices)."""
+_MOST = 32_767
 _LEFT_OUT = {"RIR", "ASN", "MAC address", "primary MAC address"}
 _ASSIGNED = {"vrf", "assigned_object_type", "assigned_object_id"}
 """The fields of prefixes and addresses that are objects of their own."""
@@ -180,6 +181,8 @@ def _items_of(item: Item, fields: dict[str, Value], macs: Mapping[Key, str]) -> 
         fields["location_type"] = _named("location type", _LOCATION_TYPE)
     elif kind == "device type":
         fields["comments"] = " ".join(str(fields[name]) for name in ("description", "comments") if name in fields)
+    elif kind == "cable":
+        fields["length"], fields["length_unit"] = _length(cast("float", fields["length"]))
     elif kind == "VRF":
         fields["namespace"] = _named("namespace", _NAMESPACE)
     elif kind == "interface":
@@ -201,6 +204,14 @@ def _items_of(item: Item, fields: dict[str, Value], macs: Mapping[Key, str]) -> 
             both: dict[str, Value] = {"ip_address": owner, "interface": interface}
             yield Item("interface of address", (*key, *interface.key), both)
     yield Item(kind, key, fields)
+
+
+def _length(metres: float) -> tuple[int, str]:
+    """Return a length as a number and its unit. Nautobot has whole numbers of at most 32,767 (nautobot.dcim.models.Cable.length)."""
+    if metres > _MOST:
+        return round(metres / 1000), "km"
+    fine = metres != round(metres) and metres * 100 <= _MOST
+    return (round(metres * 100), "cm") if fine else (round(metres), "m")
 
 
 def _parents(made: Sequence[Item], locations: Mapping[Key, Value]) -> Iterator[Item]:
@@ -266,6 +277,7 @@ NAUTOBOT = Product(
     because="earlier ones cannot move a cable",
     kinds=KINDS,
     items=items,
+    batch=25,  # a cable takes half a second of a processor, and the web server ends requests after 65 seconds (uwsgi.ini: harakiri)
     place="location",
     place_filter="location",
     tag_filter="tags",

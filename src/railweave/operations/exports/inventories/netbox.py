@@ -107,6 +107,7 @@ NETBOX = Product(
     because="MAC addresses are objects there",
     kinds=KINDS,
     items=items,
+    batch=100,
     place="site",
     place_filter="site_id",
     tag_filter="tag",

@@ -122,8 +122,8 @@ def keys_of(kind: Kind, known: Known, record: Record) -> list[Key]:
     for name in kind.identity:
         value = record[name]
         if isinstance(value, dict):
-            other: Record = value
-            key += known.get((_KIND_OF_FIELD.get(name, name), other["id"]), (f"#{other['id']}",))
+            number: Id = record[name]["id"]
+            key += known.get((_KIND_OF_FIELD.get(name, name), number), (f"#{number}",))
         elif value is not None:
             key.append(str(value))
     return [*([tuple(key)] if kind.identity else []), *(kind.more(known, record) if kind.more else [])]
@@ -144,6 +144,7 @@ class Product:
     - ``kinds``: the kinds of objects in the order in which they are created: an object comes after those that it refers to.
     - ``items``: the objects of a network. Raises ``InputError`` if a server would refuse a name.
     - ``query``: conditions of each query. ``query_of_names``: adds the names of objects that a device or interface refers to.
+    - ``batch``: the objects that one request creates or changes.
     - ``place``: the kind of the sites. ``place_filter``: the filter for devices at a site. ``tag_filter``: the filter for a tag.
     - ``loose``: the condition for cables without ends.
     - ``ends_of``: reads the ends of a cable. ``ends_body``: returns the fields that set them; ``new`` is True for a new cable.
@@ -155,6 +156,7 @@ class Product:
     because: str
     kinds: Mapping[str, Kind]
     items: _Items
+    batch: int
     place: str
     place_filter: str
     tag_filter: str

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from railweave.counting import counted
 from railweave.operations.exports.inventories import cabling
-from railweave.operations.exports.inventories.client import BATCH, ServerError
+from railweave.operations.exports.inventories.client import ServerError
 from railweave.operations.exports.inventories.matching import Index, created, lookup
 from railweave.operations.exports.inventories.objects import Id, Item, Key, Kind, Known, Product, Reference, Value
 
@@ -414,13 +414,14 @@ def _send(
     changes: Sequence[Change],
     items: Sequence[Item] = (),
 ) -> None:
-    """Carry out changes with ``apply``, ``BATCH`` at a time; else only list them. ``items`` are the created objects."""
+    """Carry out changes with ``apply``, a batch at a time; else only list them. ``items`` are the created objects."""
     if not export.apply:
         export.result.changes.extend(changes)
         return
     words = "created" if method == "POST" else "changed"
-    for start in range(0, len(bodies), BATCH):
-        part = slice(start, start + BATCH)
+    batch = export.product.batch
+    for start in range(0, len(bodies), batch):
+        part = slice(start, start + batch)
         names = [f"{change.kind} {change.name}" for change in changes[part]]
         records = export.client.send(method, kind.path, bodies[part], names)
         if method == "POST" and kind.loses_tags:
@@ -429,7 +430,7 @@ def _send(
         for key, record in created(export, kind, items[part], records).items() if items else ():
             export.known(kind.name, key, record)
         export.result.changes.extend(changes[part])
-        export.progress(f"{kind.many}: {min(start + BATCH, len(bodies))} of {len(bodies)} {words}")
+        export.progress(f"{kind.many}: {min(start + batch, len(bodies))} of {len(bodies)} {words}")
 
 
 def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) -> list[Item]:
