@@ -21,9 +21,7 @@ _GIVES_UP = 3
 
 def ends_body(export: Export, item: Item, *, new: bool) -> Record:
     """Return the two ends of a cable as the API takes them."""
-    ends = {
-        side: [("dcim.interface", export.ids.get(end))] for side, end in zip("ab", cable_ends(item), strict=True)
-    }
+    ends = {side: [("dcim.interface", export.ids.get(end))] for side, end in zip("ab", cable_ends(item), strict=True)}
     return export.product.ends_body(ends, new)
 
 
@@ -70,13 +68,17 @@ def releases(
     export: Export, moves: Sequence[tuple[Record, Item]], creates: Sequence[Item], index: Index
 ) -> dict[Id, list[str]]:
     """Return the sides of cables that are taken off their ports, because other cables are to have these."""
-    wanted: dict[Id | None, Id] = {export.ids.get(end): record["id"] for record, item in moves for end in cable_ends(item)}
+    wanted: dict[Id | None, Id] = {
+        export.ids.get(end): record["id"] for record, item in moves for end in cable_ends(item)
+    }
     wanted |= {export.ids.get(end): "" for item in creates for end in cable_ends(item)}
     result: dict[Id, list[str]] = {}
     for record in index.cables:
         ends = export.product.ends_of(record)
         sides = [
-            side for side, there in ends.items() if any(wanted.get(port, record["id"]) != record["id"] for _, port in there)
+            side
+            for side, there in ends.items()
+            if any(wanted.get(port, record["id"]) != record["id"] for _, port in there)
         ]
         if sides and export.made_here(record):
             result[record["id"]] = sides

@@ -194,7 +194,11 @@ class Client:
                     time.sleep(tried)
                     continue
                 reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-                unknown = "" if reads else f"; {self.product.name} may have carried it out: the next plan shows what is missing"
+                unknown = (
+                    ""
+                    if reads
+                    else f"; {self.product.name} may have carried it out: the next plan shows what is missing"
+                )
                 raise ServerError(f"{method} {url}: {reason}{unknown}") from None
             if status in {502, 503, 504} and reads and tried < _TRIES:
                 time.sleep(tried)

@@ -101,7 +101,9 @@ def _devices(network: Network, records: Sequence[Record], notes: _Notes) -> dict
                 continue
             result[device.name] = record
             at = f"rack {record['rack']['name']} unit {int(float(record['position']))}"
-            notes.append(f"{device.name}: {notes.product} calls the device at {at} {other or 'nothing'}; rename one of them")
+            notes.append(
+                f"{device.name}: {notes.product} calls the device at {at} {other or 'nothing'}; rename one of them"
+            )
     return result
 
 

@@ -34,9 +34,7 @@ KINDS = by_name(
         Kind("status", "extras/statuses", ("content_types",), plural="statuses", named=True, shared=True),
         Kind("role", "extras/roles", ("color", "content_types"), named=True, shared=True),
         Kind("namespace", "ipam/namespaces", named=True, shared=True),
-        Kind(
-            "location type", "dcim/location-types", ("content_types",), named=True, shared=True, only_for="location"
-        ),
+        Kind("location type", "dcim/location-types", ("content_types",), named=True, shared=True, only_for="location"),
         Kind("location", "dcim/locations", ("location_type", "status"), named=True, shared=True),
         Kind("rack", "dcim/racks", ("status", "u_height", "width"), identity=("location", "name")),
         Kind("manufacturer", "dcim/manufacturers", named=True, shared=True),
@@ -51,7 +49,12 @@ KINDS = by_name(
         Kind("VRF", "ipam/vrfs", ("namespace",), query=_GLOBAL),
         Kind("VLAN group", "ipam/vlan-groups", ("location",), named=True),
         Kind(
-            "VLAN", "ipam/vlans", ("status", "location"), {"vlan_group": "vlan_group"}, ("vlan_group", "vid"), whole=True
+            "VLAN",
+            "ipam/vlans",
+            ("status", "location"),
+            {"vlan_group": "vlan_group"},
+            ("vlan_group", "vid"),
+            whole=True,
         ),
         Kind(
             "prefix",
@@ -72,9 +75,7 @@ KINDS = by_name(
             owner="prefix",
         ),
         Kind("device", "dcim/devices", within="location"),
-        Kind(
-            "VRF of device", "ipam/vrf-device-assignments", (), {"vrf": "vrf"}, ("vrf", "device"), "VRFs of devices"
-        ),
+        Kind("VRF of device", "ipam/vrf-device-assignments", (), {"vrf": "vrf"}, ("vrf", "device"), "VRFs of devices"),
         Kind("interface", "dcim/interfaces", ("status",), _OF_DEVICES, ("device", "name"), whole=True),
         Kind("cable", "dcim/cables", (), _OF_DEVICES, (), loses_tags=True),
         Kind(
@@ -146,7 +147,9 @@ def items(network: Network, *, site: str = "", tag: str = "railweave") -> list[I
             if new.kind == "VLAN" and len(everywhere) == 1:
                 new = Item(new.kind, new.key, {**new.fields, "location": next(iter(everywhere))})  # noqa: PLW2901
             at = (new.kind, new.key)
-            if new.kind in {"prefix", "IP address"} and vrfs.setdefault(at, item.fields.get("vrf")) != item.fields.get("vrf"):
+            if new.kind in {"prefix", "IP address"} and vrfs.setdefault(at, item.fields.get("vrf")) != item.fields.get(
+                "vrf"
+            ):
                 message = f"{new.kind} {new.name} is in two VRFs, and Nautobot has it once in a namespace"
                 raise InputError([Problem(Argument("fabric"), message, "give the tenants pools that do not overlap")])
             result.setdefault(at, new)
@@ -223,7 +226,9 @@ def _parents(made: Sequence[Item], locations: Mapping[Key, Value]) -> Iterator[I
         if item.kind != "IP address":
             continue
         host = ipaddress.ip_address(item.key[0])
-        around = (ipaddress.ip_network((host, length), strict=False) for version, length in lengths if version == host.version)
+        around = (
+            ipaddress.ip_network((host, length), strict=False) for version, length in lengths if version == host.version
+        )
         if networks.isdisjoint(around):
             prefix = str(ipaddress.ip_network(host))
             words = f"loopback of {devices[item.key[0]][0]}"

@@ -74,7 +74,14 @@ KINDS = by_name(
         Kind("MAC address", "dcim/mac-addresses", (), _OF_DEVICES, (), "MAC addresses", more=_of_mac, whole=True),
         Kind("cable", "dcim/cables", ("profile",), _OF_DEVICES, ()),
         Kind(
-            "IP address", "ipam/ip-addresses", ("status",), _OF_DEVICES, (), "IP addresses", more=_of_address, whole=True
+            "IP address",
+            "ipam/ip-addresses",
+            ("status",),
+            _OF_DEVICES,
+            (),
+            "IP addresses",
+            more=_of_address,
+            whole=True,
         ),
         Kind("primary MAC address", "dcim/interfaces", plural="primary MAC addresses", field_of="interface"),
         Kind(
