@@ -150,7 +150,7 @@ def _unchanged(server: Server, before: list[Any]) -> None:
     assert not lost, f"objects that railweave did not make have changed: {lost}"
 
 
-def killed(program: Program, _: Path) -> list[str]:
+def killed(program: Program, _folder: Path) -> list[str]:
     """Exports that SIGKILL ends, at each of several moments, and the state after the last one beside an export without any."""
     fabric = EXAMPLES / "h100-rlb.yaml"
     kills = SCRIPTS[program.target].kills
@@ -289,7 +289,7 @@ def inventory(program: Program, folder: Path) -> list[str]:
     ]
 
 
-def refused(program: Program, _: Path) -> list[str]:
+def refused(program: Program, _folder: Path) -> list[str]:
     """An object that the server refuses: the export says which and why, and continues when the reason is gone. Tokens without rights."""
     fabric = EXAMPLES / "three-vendors.yaml"
     scripts = SCRIPTS[program.target]

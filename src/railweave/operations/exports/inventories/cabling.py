@@ -103,7 +103,7 @@ def released_for_good(index: Index, released: dict[Id, list[str]], moving: set[I
 def release(export: Export, kind: Kind, released: dict[Id, list[str]]) -> None:
     """Take cables off their ports."""
     bodies = [
-        {"id": number, **export.product.ends_body({side: [] for side in sides}, False)}  # noqa: FBT003
+        {"id": number, **export.product.ends_body({side: [] for side in sides}, False)}
         for number, sides in released.items()
     ]
     batch = export.product.batch
@@ -132,7 +132,7 @@ def put_back(
             continue
         ends = {side: export.product.ends_of(records[number])[side] for side in sides}
         if taken.isdisjoint(port for there in ends.values() for _, port in there):
-            bodies.append({"id": number, **export.product.ends_body(ends, False)})  # noqa: FBT003
+            bodies.append({"id": number, **export.product.ends_body(ends, False)})
         else:
             lost.append(_label(records[number]))
     failed = ""

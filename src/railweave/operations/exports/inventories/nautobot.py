@@ -261,7 +261,7 @@ def _ends_of(record: Record) -> Ends:
     return ends
 
 
-def _ends_body(ends: Mapping[str, Sequence[tuple[str, Id | None]]], new: bool) -> Record:  # noqa: FBT001 - as Product.ends_body
+def _ends_body(ends: Mapping[str, Sequence[tuple[str, Id | None]]], new: bool) -> Record:
     """Return the fields of a cable's ends. A list of new cables is read by the older fields only (CableSerializer of 3.2.7)."""
     body: Record = {}
     for side, there in ends.items():

@@ -100,7 +100,7 @@ def _ends_of(record: Record) -> Ends:
     return {side: [(end["object_type"], end["object_id"]) for end in record[f"{side}_terminations"]] for side in "ab"}
 
 
-def _ends_body(ends: Mapping[str, Sequence[tuple[str, Id | None]]], _new: bool) -> Record:  # noqa: FBT001 - as Product.ends_body
+def _ends_body(ends: Mapping[str, Sequence[tuple[str, Id | None]]], _new: bool) -> Record:
     return {
         f"{side}_terminations": [{"object_type": kind, "object_id": number} for kind, number in there]
         for side, there in ends.items()
