@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.errors import Argument, InputError, Problem
 from railweave.operations.exports.inventories import design
-from railweave.operations.exports.inventories.objects import DEVICES, Id, Item, Kind, Product, Reference, by_name
+from railweave.operations.exports.inventories.objects import DEVICES, Id, Item, Kind, Product, Reference, Value, by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.exports.inventories.objects import Ends, Key, Record, Value
+    from railweave.operations.exports.inventories.objects import Ends, Key, Record
 
 _NAMESPACE = "Global"
 """The namespace that each server has (nautobot.ipam.models.get_default_namespace)."""
-_LOCATION_TYPE = "Site"
 _GLOBAL = {"namespace": _NAMESPACE}
 _OF_DEVICES = {"device_id": DEVICES}
 KINDS = by_name(
@@ -123,6 +122,14 @@ _FIELD = {"site": "location", "scope_id": "location", "group": "vlan_group", "pa
 _TYPES = {"1.6tbase-x-osfp1600": "1600gbase-x-osfp"}
 """The interface types that differ from NetBox's (nautobot.dcim.choices.InterfaceTypeChoices)."""
 _MOST = 32_767
+_ADDED: dict[str, dict[str, Value]] = {
+    "tag": {"content_types": tuple(_MODELS.values())},
+    "role": {"content_types": ("dcim.device",)},
+    "location": {"location_type": Reference("location type", ("Site",))},
+    "interface": {"status": Reference("status", ("Active",))},
+    **{kind: {"namespace": Reference("namespace", (_NAMESPACE,))} for kind in ("VRF", "prefix", "IP address")},
+}
+"""The fields that NetBox does not have."""
 _LEFT_OUT = {"RIR", "ASN", "MAC address", "primary MAC address"}
 _ASSIGNED = {"vrf", "assigned_object_type", "assigned_object_id"}
 """The fields of prefixes and addresses that are objects of their own."""
@@ -137,19 +144,13 @@ def items(network: Network, *, site: str = "", tag: str = "railweave") -> list[I
     result: dict[tuple[str, Key], Item] = {}
     vrfs: dict[tuple[str, Key], Value | None] = {}
     macs = {item.key[:2]: item.key[2] for item in made if item.kind == "MAC address"}
-    locations = {item.key: item.fields["site"] for item in made if item.kind == "device"}
-    everywhere = {_reference(value) for value in locations.values()}
+    locations = {item.key: _reference(item.fields["site"]) for item in made if item.kind == "device"}
     for item in made:
         if item.kind in _LEFT_OUT:
             continue
-        fields = {_FIELD.get(name, name): _reference(value) for name, value in item.fields.items()}
-        for new in _items_of(item, fields, macs):
-            if new.kind == "VLAN" and len(everywhere) == 1:
-                new = Item(new.kind, new.key, {**new.fields, "location": next(iter(everywhere))})  # noqa: PLW2901
-            at = (new.kind, new.key)
-            if new.kind in {"prefix", "IP address"} and vrfs.setdefault(at, item.fields.get("vrf")) != item.fields.get(
-                "vrf"
-            ):
+        for new in _items_of(item, macs.get(item.key, ""), {*locations.values()}):
+            at, vrf = (new.kind, new.key), item.fields.get("vrf")
+            if new.kind in {"prefix", "IP address"} and vrfs.setdefault(at, vrf) != vrf:
                 message = f"{new.kind} {new.name} is in two VRFs, and Nautobot has it once in a namespace"
                 raise InputError([Problem(Argument("fabric"), message, "give the tenants pools that do not overlap")])
             result.setdefault(at, new)
@@ -165,41 +166,24 @@ def _reference(value: Value) -> Value:
     return Reference(_KIND.get(value.kind, value.kind), value.key[:1] if value.kind == "IP address" else value.key)
 
 
-def _named(kind: str, name: str) -> Reference:
-    return Reference(kind, (name,))
+def _items_of(item: Item, mac: str, locations: set[Value]) -> Iterator[Item]:
+    """Yield the objects that an object for NetBox is in Nautobot: its assignments to others too.
 
-
-def _items_of(item: Item, fields: dict[str, Value], macs: Mapping[Key, str]) -> Iterator[Item]:
-    """Yield the objects that an object for NetBox is in Nautobot. ``fields`` are its fields under Nautobot's names."""
+    ``mac`` is the MAC address of an interface, and ``locations`` are the locations of the network.
+    """
     kind, key = _KIND.get(item.kind, item.kind), item.key
-    if "status" in fields:
-        if fields["status"] == "container":
-            fields |= {"type": "container", "status": "active"}
-        fields["status"] = _named("status", str(fields["status"]).capitalize())
-    if kind == "tag":
-        fields["content_types"] = tuple(_MODELS.values())
-    elif kind == "role":
-        fields["content_types"] = ("dcim.device",)
-    elif kind == "location":
-        fields["location_type"] = _named("location type", _LOCATION_TYPE)
-    elif kind == "device type":
-        fields["comments"] = " ".join(str(fields[name]) for name in ("description", "comments") if name in fields)
-    elif kind == "cable":
-        fields["length"], fields["length_unit"] = _length(cast("float", fields["length"]))
-    elif kind == "VRF":
-        fields["namespace"] = _named("namespace", _NAMESPACE)
+    fields = _fields_of(kind, item)
+    vrf, interface = fields.get("vrf"), fields.get("assigned_object_id")
+    if kind == "VLAN" and len(locations) == 1:
+        fields["location"] = next(iter(locations))
     elif kind == "interface":
-        fields |= {"status": _named("status", "Active"), "type": _TYPES.get(str(fields["type"]), fields["type"])}
-        if key in macs:
-            fields["mac_address"] = macs[key]
-        if isinstance(vrf := fields.get("vrf"), Reference):
+        if mac:
+            fields["mac_address"] = mac
+        if isinstance(vrf, Reference):
             yield Item("VRF of device", (*vrf.key, key[0]), {"vrf": vrf, "device": fields["device"]})
     elif kind in {"prefix", "IP address"}:
-        key, vrf, interface = key[:1], fields.get("vrf"), fields.get("assigned_object_id")
+        key = key[:1]
         fields = {name: value for name, value in fields.items() if name not in _ASSIGNED}
-        fields["namespace"] = _named("namespace", _NAMESPACE)
-        if "role" in fields:
-            fields["role"] = _named("role", str(fields["role"]).capitalize())
         owner = Reference(kind, key)
         if kind == "prefix" and isinstance(vrf, Reference):
             yield Item("VRF of prefix", (*vrf.key, *key), {"vrf": vrf, "prefix": owner})
@@ -207,6 +191,23 @@ def _items_of(item: Item, fields: dict[str, Value], macs: Mapping[Key, str]) -> 
             both: dict[str, Value] = {"ip_address": owner, "interface": interface}
             yield Item("interface of address", (*key, *interface.key), both)
     yield Item(kind, key, fields)
+
+
+def _fields_of(kind: str, item: Item) -> dict[str, Value]:
+    """Return the fields of an object for NetBox under Nautobot's names, with its words and references."""
+    fields = {_FIELD.get(name, name): _reference(value) for name, value in item.fields.items()}
+    if fields.get("status") == "container":
+        fields |= {"type": "container", "status": "active"}
+    for name in ("status", "role"):
+        if isinstance(word := fields.get(name), str):
+            fields[name] = Reference(name, (word.capitalize(),))
+    if kind == "device type":
+        fields["comments"] = " ".join(str(fields[name]) for name in ("description", "comments") if name in fields)
+    elif kind == "cable":
+        fields["length"], fields["length_unit"] = _length(cast("float", fields["length"]))
+    elif kind == "interface":
+        fields["type"] = _TYPES.get(str(fields["type"]), fields["type"])
+    return {**_ADDED.get(kind, {}), **fields}
 
 
 def _length(metres: float) -> tuple[int, str]:
@@ -232,7 +233,7 @@ def _parents(made: Sequence[Item], locations: Mapping[Key, Value]) -> Iterator[I
         if networks.isdisjoint(around):
             prefix = str(ipaddress.ip_network(host))
             words = f"loopback of {devices[item.key[0]][0]}"
-            fields = {"prefix": prefix, "description": words, "location": _reference(locations[devices[item.key[0]]])}
+            fields = {"prefix": prefix, "description": words, "location": locations[devices[item.key[0]]]}
             shared: dict[str, Value] = {name: item.fields[name] for name in ("namespace", "status")}
             yield Item("prefix", (prefix,), {**fields, **shared})
 
