@@ -59,7 +59,7 @@ lab down lab.yaml --json
 """Commands in a lab, which need root and FRR."""
 PLANS = ["deploy plan", "deploy drain", "deploy undrain", "deploy replace", "deploy upgrade", "deploy rollback"]
 """Verbs that print a plan."""
-INVENTORIES = ["inventory fill", "inventory from-netbox"]
+INVENTORIES = ["inventory fill", "inventory from-netbox", "inventory from-nautobot"]
 """Verbs that print a filled inventory."""
 REVISIONS = ["deploy apply", "deploy resume"]
 """Verbs that print a revision."""

@@ -85,10 +85,10 @@ def netbox(options: ExportNetbox, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Nautobot: the same objects, except AS numbers.")
 @command(ExportNautobot)
 def nautobot(options: ExportNautobot, *, as_json: bool, quiet: bool) -> None:
-    """Create the design's objects on a Nautobot server: locations, racks, devices, interfaces, cables, VLANs, VRFs, prefixes and addresses.
+    """Create the design's objects on a Nautobot server: those of export netbox, except AS numbers.
 
     The command shows the objects to create and to change, and exits 1 if there are any; --apply carries the changes out. Nothing is deleted.
-    Objects without the tag of railweave are not changed. The API token is in the environment variable NAUTOBOT_TOKEN (docs/export/nautobot.md).
+    The API token is in the environment variable NAUTOBOT_TOKEN (docs/export/nautobot.md).
     """
     from railweave.api.exporting import export_nautobot
 

@@ -328,13 +328,15 @@ def test_servers_are_shown_the_plan_and_then_get_it(tmp_path: Path) -> None:
                 path.unlink()
 
 
-@pytest.mark.parametrize("tool", ["ansible.sh", "netbox.sh"])
+@pytest.mark.parametrize("tool", ["ansible.sh", "inventory-server.sh netbox", "inventory-server.sh nautobot"])
 def test_a_folder_of_the_user_is_left_as_it_is(tool: str, tmp_path: Path) -> None:
     """The tools make folders of hundreds of megabytes; another folder by the same name is neither deleted nor filled."""
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "thesis.txt").write_text("two years\n")
-    done = subprocess.run([ROOT / "tools" / tool, folder], check=False, capture_output=True, text=True, timeout=60)
+    script, *words = tool.split()
+    command = [ROOT / "tools" / script, *words, folder]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1, done.stderr
     assert "nothing was changed" in done.stderr
     assert [(path.name, path.read_text()) for path in tmp_path.rglob("*.txt")] == [("thesis.txt", "two years\n")]

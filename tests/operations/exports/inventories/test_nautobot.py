@@ -126,7 +126,8 @@ class Nautobot(Memory):
             "device",
             "primary_ip4",
         ]
-        return dict.fromkeys([*names, *(["tags"] if "assign" not in path and "-to-" not in path else [])], {})
+        tags = ["tags"] if "assign" not in path and "-to-" not in path else []
+        return {name: {} for name in [*names, *tags]}
 
     def objects(
         self, path: str, query: Mapping[str, str], name: str = "", values: Sequence[str | int] = ()

@@ -1,1 +1,1 @@
-"""Exports of a design to NetBox: by its REST API, or as files for its import pages."""
+"""Exports of a design to inventory servers: NetBox and Nautobot by their REST APIs, or files for NetBox's import pages."""
