@@ -11,8 +11,8 @@ usage="usage: tools/inventory-server.sh netbox|nautobot DIR [VERSION]"
 product=${1:?$usage}
 target=$(realpath -m "${2:?$usage}")
 case "$product" in
-  netbox) version=${3:-4.7.3} extra='' ;;
-  nautobot) version=${3:-3.2.7} extra=gunicorn ;;
+  netbox) version=${3:-4.7.3} extra=() ;;
+  nautobot) version=${3:-3.2.7} extra=(gunicorn) ;;
   *) echo "$usage" >&2; exit 1 ;;
 esac
 skip() { echo "$product: skipped: $1" >&2; exit 0; }
@@ -47,18 +47,18 @@ cp -L /etc/hosts "$root/etc/hosts"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 home=/opt/$product
 python=$home/bin/python
-pip=($python -m pip install -qq --disable-pip-version-check)
+pip=("$python" -m pip install -qq --disable-pip-version-check)
 chroot "$root" python3 -m venv "$home"
 chroot "$root" "${pip[@]}" --no-deps "$product==$version" || skip "$product $version could not be installed"
 # The C part of psycopg would need a compiler in this root; its binary wheel does the same.
-chroot "$root" $python - "$product" > "$root/srv/requires.txt" <<'PY'
+chroot "$root" "$python" - "$product" > "$root/srv/requires.txt" <<'PY'
 import sys
 from importlib.metadata import requires
 for line in requires(sys.argv[1]):
     if "extra ==" not in line:
         print(line.replace("psycopg[c,pool]", "psycopg[binary,pool]"))
 PY
-chroot "$root" "${pip[@]}" -r /srv/requires.txt $extra || skip "the packages that $product needs could not be installed"
+chroot "$root" "${pip[@]}" -r /srv/requires.txt "${extra[@]}" || skip "the packages that $product needs could not be installed"
 
 mkdir -p "$root$home/conf"
 cat > "$root/srv/common.py" <<PY

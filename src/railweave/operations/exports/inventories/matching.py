@@ -103,9 +103,9 @@ def _again(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
 
 def _named(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
     """Return the objects with the name, or else with the slug, of an object. Raises ``ServerError`` if several have the name."""
-    found: dict[str, dict[str, Record]] = {name: {} for name in kind.by}
+    by_field: dict[str, dict[str, Record]] = {name: {} for name in kind.by}
     for record in _records(export, kind, items):
-        for name, by_value in found.items():
+        for name, by_value in by_field.items():
             other = by_value.setdefault(record[name], record)
             if name == "name" and other["id"] != record["id"]:
                 raise ServerError(
@@ -113,7 +113,7 @@ def _named(export: Export, kind: Kind, items: Sequence[Item]) -> Index:
                 )
     result: dict[Key, Record] = {}
     for item in items:
-        matches = [found[name].get(str(item.fields[name])) for name in reversed([*kind.by])]
+        matches = [by_field[name].get(str(item.fields[name])) for name in reversed([*kind.by])]
         record = next((match for match in matches if match is not None), None)
         if record is not None:
             result[item.key] = record

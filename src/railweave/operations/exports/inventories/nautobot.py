@@ -254,7 +254,7 @@ def _shared(made: Sequence[Item]) -> Iterator[Item]:
 
 
 def _ends_of(record: Record) -> Ends:
-    """Return the ends of a cable: ``terminations`` has an entry for each connector, such as ``a1``."""
+    """Return the ends of a cable. ``terminations`` has an entry for each connector: its side and its number."""
     ends: Ends = {"a": [], "b": []}
     for name, end in cast("Record", record["terminations"]).items():
         if end is not None:

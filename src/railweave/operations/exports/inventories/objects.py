@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 Record = dict[str, Any]
 """An object as a server sends it."""
 Id = int | str
-"""What identifies an object on a server: a number in NetBox, a UUID in Nautobot."""
+"""The id of an object on a server: a number in NetBox, a UUID in Nautobot."""
 Known = dict[tuple[str, Id], Key]
 """The keys of a server's objects in the design, by kind and id."""
 Ends = dict[str, list[tuple[str, Id]]]
