@@ -21,6 +21,8 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 PORT = 8001
+_STARTS_S = 600
+"""Seconds until a server answers, on a machine with other work."""
 START = """
 set -eu
 chmod 1777 /run
@@ -159,7 +161,8 @@ def serving(program: Program) -> Iterator[Server]:
 def _until_it_answers(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
     scheme = "Bearer" if server.program.token.startswith("nbt_") else "Token"
     asked = ("curl", "-s", "-H", f"Authorization: {scheme} {server.program.token}", f"{server.url}/api/status/")
-    for _ in range(240):
+    end = time.monotonic() + _STARTS_S
+    while time.monotonic() < end:
         assert process.poll() is None, log.read_text()
         if f"{server.program.target}-version" in server.run(*asked, check=False).stdout:
             return
