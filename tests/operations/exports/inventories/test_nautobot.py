@@ -14,8 +14,8 @@ from railweave.operations.exports.inventories import design
 from railweave.operations.exports.inventories.client import Client, ServerError
 from railweave.operations.exports.inventories.nautobot import KINDS, NAUTOBOT, items
 from railweave.operations.exports.inventories.objects import Item, Reference
-from tests.conftest import SMALL, example
-from tests.operations.exports.inventories.test_client import serving
+from tests.conftest import EXAMPLES, SMALL, example
+from tests.operations.exports.inventories.test_client import called, serving
 from tests.operations.exports.inventories.test_sync import Memory, compared
 
 if TYPE_CHECKING:
@@ -228,6 +228,37 @@ def test_an_address_made_by_hand_is_not_assigned() -> None:
     assert not compared(memory, wanted).differs
     compared(memory, wanted, apply=True, adopt=True)
     assert not compared(memory, wanted, adopt=True).differs
+
+
+@pytest.mark.parametrize("words", [(), ("--apply",)])
+def test_the_command_prints_what_its_schema_says(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Empty(Nautobot):
+        """A server without objects, and with each field. Its objects have each field that the export reads."""
+
+        def __init__(self, *_: object) -> None:
+            super().__init__({})
+
+        def __enter__(self) -> Empty:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def fields(self, path: str) -> Record:
+            made = items(example("h100-rlb"))
+            names = {name for item in made if KINDS[item.kind].path == path for name in item.fields}
+            return {name: {} for name in names | ({"tags"} if "assign" not in path and "-to-" not in path else set())}
+
+    monkeypatch.setattr("railweave.operations.exports.inventories.client.Client", Empty)
+    monkeypatch.setenv("NAUTOBOT_TOKEN", "0" * 40)
+    fabric = str(EXAMPLES / "h100-rlb.yaml")
+    code = called(monkeypatch, "export", "nautobot", fabric, "--url", "https://nautobot.example.net", "--json", *words)
+    shown = json.loads(capsys.readouterr().out)
+    assert code == (0 if words else 1)
+    assert shown["nautobot"] == "3.2.7"
+    assert shown["counts"]["cable"]["create"] == len(example("h100-rlb").cables)
 
 
 def test_a_refused_change_without_its_object_is_found_one_by_one() -> None:

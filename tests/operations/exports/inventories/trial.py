@@ -25,6 +25,7 @@ from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
 from tests.operations.exports.inventories.scripts import SCRIPTS, Scripts
 from tests.operations.exports.inventories.server import NAUTOBOT, NETBOX, Program, Server, serving
+from tests.printed_json import RECORD
 
 PROGRAMS = {program.target: program for program in (NETBOX, NAUTOBOT)}
 IMPORT = """
@@ -56,6 +57,10 @@ def synced(server: Server, fabric: Path | str, *words: str) -> tuple[dict[str, A
     assert done.returncode in {0, 1}, f"{done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     result = json.loads(done.stdout)
     assert "counts" in result, result
+    if RECORD:  # for tools/output_schemas.py
+        row = json.dumps({"verb": f"export {server.program.target}", "output": result})
+        with Path(RECORD, f"{server.program.target}.jsonl").open("a") as file:
+            file.write(f"{row}\n")
     return result, time.monotonic() - begin
 
 
