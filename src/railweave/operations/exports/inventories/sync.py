@@ -174,10 +174,11 @@ def export_to(
         by_kind.setdefault(item.kind, []).append(item)
     try:
         for kind in product.kinds.values():
-            if items := by_kind.get(kind.name):
+            items = by_kind.get(kind.name, [])
+            if items and kind.only_for:
+                items = _needed(export, items, product.kinds[kind.only_for], by_kind.get(kind.only_for, []))
+            if items:
                 progress(f"{kind.many}: reading")
-                if kind.only_for:
-                    items = _needed(export, items, product.kinds[kind.only_for], by_kind.get(kind.only_for, []))
                 _kind(export, kind, items)
     except ServerError as error:
         raise ServerError(f"{error}{_until_then(result)}") from None
@@ -207,8 +208,6 @@ def _needed(export: _Export, items: Sequence[Item], kind: Kind, users: Sequence[
 def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
     """Compare the objects of one kind, and carry out their changes with ``apply``."""
     offered = None if kind.field_of else export.client.fields(kind.path)
-    if offered is None and export.apply and not kind.field_of:
-        raise ServerError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
     items = [_supported(item, offered) for item in items if export.elsewhere.isdisjoint(_references(item))]
     index = lookup(export, kind, items)
     if not kind.field_of:
@@ -216,6 +215,9 @@ def _kind(export: _Export, kind: Kind, items: Sequence[Item]) -> None:
             export.known(kind.name, key, record)
     creates = [item for item in items if item.key not in index.records]
     updates = [(item, index.records[item.key]) for item in items if item.key in index.records]
+    needed = not kind.field_of and (creates or not kind.shared)
+    if offered is None and export.apply and needed:
+        raise ServerError(f"{export.client.url}: the user of the token may not create {kind.many} (right add)")
     if kind.field_of:
         for item in creates:  # its object is only planned
             export.result.changes.append(Change(kind.name, "update", item.name, _fields(item)))
