@@ -285,3 +285,14 @@ def test_a_cable_that_loses_its_port_for_good_is_named() -> None:
             "cable s3:p--leaf:3, which the design does not have, is taken off a port that another cable gets"
         ]
     assert at(memory) == {31: [11, 23], 32: [13]}
+
+
+def test_an_adopted_cable_that_moves_gets_the_tag() -> None:
+    memory = cabled((11, 21, "by hand"))
+    memory.records["dcim/cables"][0]["tags"] = []
+    items = [*BASE, link("s1", "p", "leaf", "2")]
+    assert not compared(memory, items).differs
+    compared(memory, items, apply=True, adopt=True)
+    assert at(memory) == {31: [11, 22]}
+    assert memory.records["dcim/cables"][0]["tags"] == [{"id": 1}]
+    assert not compared(memory, items).differs

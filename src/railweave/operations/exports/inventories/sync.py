@@ -366,15 +366,21 @@ def _update(export: _Export, kind: Kind, pairs: Iterable[tuple[Item, Record]]) -
                     f"{kind.name} {item.name} was not made by railweave: {words}; --adopt changes it"
                 )
             continue
-        if (export.adopt or lost_tag) and not export.tagged(record) and "tags" in record and not kind.shared:
-            body["tags"] = [*(tag["id"] for tag in record["tags"]), export.tag_id()]
-            new["tags"], before["tags"] = f"with {export.tag}", _displayed(export, record["tags"])
+        if (export.adopt or lost_tag) and not kind.shared:
+            _add_tag(export, record, body, new, before)
         if kind.shared or not body:
             export.result.equal[kind.name] += 1
             continue
         bodies.append({"id": record["id"], **body})
         changes.append(Change(kind.name, "update", item.name, new, before))
     _send(export, kind, "PATCH", bodies, changes)
+
+
+def _add_tag(export: _Export, record: Record, body: Record, new: dict[str, object], before: dict[str, object]) -> None:
+    """Add the tag to the changes of an object that lacks it."""
+    if "tags" in record and not export.tagged(record):
+        body["tags"] = [*(tag["id"] for tag in record["tags"]), export.tag_id()]
+        new["tags"], before["tags"] = f"with {export.tag}", _displayed(export, record["tags"])
 
 
 def _create(export: _Export, kind: Kind, items: Sequence[Item], offered: Record) -> None:
@@ -450,6 +456,7 @@ def _cables(export: _Export, kind: Kind, items: Sequence[Item], index: Index) ->
     bodies: list[Record] = []
     for record, item in moves:
         body, new, before = _differences(export, kind, item, record)
+        _add_tag(export, record, body, new, before)
         new = {"ends": item.name, **new}
         before = {"ends": str(record.get("label") or record["id"]), **before}
         bodies.append({"id": record["id"], **body, **cabling.ends_body(export, item, new=False)})
