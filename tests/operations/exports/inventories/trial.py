@@ -91,7 +91,7 @@ def exported(program: Program, name: str) -> list[str]:
         f"{name}: {count} objects, {cables} of them cables: plan {plan_s:.1f} s, apply {apply_s:.0f} s ({applied['requests']} requests), second plan empty in {again_s:.1f} s"
     )
     return [
-        f"| {name} | {count:,} | {cables:,} | {plan_s:.1f} s | {apply_s:.0f} s | {applied['requests']:,} | empty, {again_s:.1f} s |"
+        f"| {name} | {count:,} | {cables:,} | {plan_s:.1f} | {apply_s:.0f} | {applied['requests']:,} | {again_s:.1f} |"
     ]
 
 
@@ -144,8 +144,8 @@ overrides:
         say(f"--adopt: {len(adopted['changes'])} changes, then none")
         state(server)
     return [
-        f"| objects made by hand | {len(before)}, unchanged; {len(reported)} differences reported |",
-        f"| a server added, two cables swapped, one moved | {sum(counts.values())} objects created, {len(moved)} cables changed, nothing else; then the plan is empty |",
+        f"| objects made by hand | {len(before)} unchanged, {len(reported)} differences reported |",
+        f"| a server added, three cables moved | {sum(counts.values())} objects created, {len(moved)} changed |",
     ]
 
 
@@ -179,7 +179,7 @@ def killed(program: Program, _folder: Path) -> list[str]:
         last, _ = synced(server, fabric)
         assert not last["changes"], last["changes"][:5]
     say(f"killed {len(kills)} times, ended the same; {repeated} exports had to be repeated")
-    return [f"| killed with SIGKILL at {len(kills)} moments, and run again | the same objects as without a kill |"]
+    return [f"| killed at {len(kills)} moments | the same objects in the end |"]
 
 
 def _kill_at(server: Server, fabric: Path, moment: str) -> int:
@@ -290,7 +290,7 @@ def inventory(program: Program, folder: Path) -> list[str]:
         f"inventory: 24 serial numbers and 29 MAC addresses read back, one contradiction reported; the design then has {len(planned['changes'])} more objects: {sorted(kinds)}"
     )
     return [
-        f"| `inventory from-{program.target}` | 24 serial numbers and 29 MAC addresses entered in {scripts.name} are read; one that contradicts the inventory is reported and stays |"
+        f"| `inventory from-{program.target}` | 24 serial numbers and 29 MAC addresses read, one contradiction reported |"
     ]
 
 
@@ -314,9 +314,7 @@ def refused(program: Program, _folder: Path) -> list[str]:
             assert done.returncode == 2, done.stdout
             assert message in done.stderr, done.stderr
     say("refused: the object and the reason are named, and the next run completes it; tokens without rights are named")
-    return [
-        f"| a rack unit that is taken | the device and {scripts.name}'s reason are named; when the unit is free, the next run completes the export |"
-    ]
+    return [f"| a rack unit that is taken | named; the next run completes the export |"]
 
 
 def renamed(program: Program, folder: Path) -> list[str]:
@@ -338,17 +336,14 @@ def renamed(program: Program, folder: Path) -> list[str]:
         assert "fra1-h100-01,,,SN-OLD" in text, text
         assert "fra1-h100-02,gpu0_eth,,,ens1f0" in text, text
     say("names: a device found by its rack position, an interface by its cable, a rack unit that differs reported")
-    return [
-        f"| a device and an interface renamed in {scripts.name} | found by rack position and by cable; the names are reported and filled in |"
-    ]
+    return [f"| a device and an interface renamed | found by rack position and cable |"]
 
 
 def pages(program: Program, folder: Path) -> list[str]:
     """The import files of three examples."""
     rows = {name: imported(program, folder, name) for name in ("h100-rlb", "three-vendors", "multitenancy-lab")}
     counts = ", ".join(f"{name}: {count} rows" for name, count in rows.items())
-    words = f"{counts}; then the plan is empty, but for VRFs of interfaces"
-    return [f"| import files, by NetBox's own import pages | {words} |"]
+    return [f"| import pages | {counts} |"]
 
 
 PARTS = {part.__name__: part for part in (changed, killed, inventory, renamed, refused, pages)}
@@ -379,7 +374,7 @@ def _write_page(program: Program, table: list[str], facts: list[str], *, whole: 
     """Write the tables into the page of the export if they are whole, and else print them."""
     begin, end = (f"<!-- {program.target}-trial: {word} -->" for word in ("begin", "end"))
     head = [
-        "| network | objects | of them cables | plan | apply | requests | second plan |",
+        "| network | objects | cables | plan, s | apply, s | requests | second plan, s |",
         "|---|---|---|---|---|---|---|",
     ]
     lines = [*head, *table, "", "| | |", "|---|---|", *facts]
