@@ -289,9 +289,7 @@ def inventory(program: Program, folder: Path) -> list[str]:
     say(
         f"inventory: 24 serial numbers and 29 MAC addresses read back, one contradiction reported; the design then has {len(planned['changes'])} more objects: {sorted(kinds)}"
     )
-    return [
-        f"| `inventory from-{program.target}` | 24 serial numbers and 29 MAC addresses read, one contradiction reported |"
-    ]
+    return [f"| `inventory from-{program.target}` | 24 serial numbers, 29 MAC addresses, one contradiction reported |"]
 
 
 def refused(program: Program, _folder: Path) -> list[str]:
@@ -314,7 +312,7 @@ def refused(program: Program, _folder: Path) -> list[str]:
             assert done.returncode == 2, done.stdout
             assert message in done.stderr, done.stderr
     say("refused: the object and the reason are named, and the next run completes it; tokens without rights are named")
-    return [f"| a rack unit that is taken | named; the next run completes the export |"]
+    return ["| a taken rack unit | named; the next run completes the export |"]
 
 
 def renamed(program: Program, folder: Path) -> list[str]:
@@ -336,7 +334,7 @@ def renamed(program: Program, folder: Path) -> list[str]:
         assert "fra1-h100-01,,,SN-OLD" in text, text
         assert "fra1-h100-02,gpu0_eth,,,ens1f0" in text, text
     say("names: a device found by its rack position, an interface by its cable, a rack unit that differs reported")
-    return [f"| a device and an interface renamed | found by rack position and cable |"]
+    return ["| a device and an interface renamed | found by rack position and cable |"]
 
 
 def pages(program: Program, folder: Path) -> list[str]:
