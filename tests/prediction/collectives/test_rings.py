@@ -78,7 +78,9 @@ def test_two_ranks_by_hand() -> None:
     assert found.after_start.tolist() == [0, 0, 0, 1, 2, 2, 2, 3, 4]
     assert found.after.tolist() == [4, 5, 0, 1]
     assert found.delay_ps[[0, 1, 4, 5]].tolist() == [1000] * 4
-    assert (found.delay_ps[[2, 3, 6, 7]] == 14_000_000 - SWITCH_AND_POST_PS).all()  # NCCL's network hop; no other GPU in the server
+    assert (
+        found.delay_ps[[2, 3, 6, 7]] == 14_000_000 - SWITCH_AND_POST_PS
+    ).all()  # NCCL's network hop; no other GPU in the server
 
 
 def test_loops_wait_for_the_loop_before() -> None:

@@ -54,7 +54,9 @@ def test_time_rises_with_size(
             now = max(uncongested_ps(job, nccl, collective, size, choice), links)
         taken = step_of(job, nccl, size, choice)
         stepped = servers > 1 and taken != step
-        assert now >= before * (1 - MOST_FALL[library] if stepped else 0.9999), f"{size}: {before} {step}, then {now} {taken}"
+        assert now >= before * (1 - MOST_FALL[library] if stepped else 0.9999), (
+            f"{size}: {before} {step}, then {now} {taken}"
+        )
         before, step = now, taken
 
 

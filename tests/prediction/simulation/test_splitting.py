@@ -66,9 +66,7 @@ def test_without_path_colors_the_design_takes_what_predictions_prefer() -> None:
         ("mi300x-leaf-31", 1, 400, 1),
     ],
 )
-def test_the_arithmetic_of_the_finding_is_beyond_predictions(
-    name: str, qps: int, gbps: int, ports: int
-) -> None:
+def test_the_arithmetic_of_the_finding_is_beyond_predictions(name: str, qps: int, gbps: int, ports: int) -> None:
     bed = bed_of(example(name))
     whole, split = (
         predict(example(name), "all-to-all", 32 * MIB, qps=qps, nccl={SPLIT: choice}, bed=bed, engine="flow").time_ps

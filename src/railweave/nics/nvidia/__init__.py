@@ -47,9 +47,9 @@ class Nvidia(Vendor):
     def transport(self, model: str) -> NicTransport:
         """Return DCQCN as the congestion control in the simulator. The limit on notification packets applies to each address of a sender.
 
-        The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port", and does not say for which packets it counts. Published
-        all-to-alls with one to eight queue pairs are missed by 26 % on average with this limit, 31 % with one limit for the port, and 27 %
-        with one for each queue pair, which misses one row by 72 % (docs/validation.md).
+        The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port", and does not say for which packets it counts. With this
+        limit, published all-to-alls are missed by 26 % on average. With one limit for the port it would be 31 %, and with one for each queue
+        pair 27 % (docs/validation.md).
         """
         note = (
             f"{model}: DCQCN with NVIDIA's documented defaults; firmware may run a newer algorithm; an acknowledgement every "

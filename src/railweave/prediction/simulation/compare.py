@@ -247,15 +247,15 @@ def elsewhere(
     network: Network,
     compare: str,
     given: Mapping[str, Any],
-    found: Comparison,
+    tied: Comparison,
     progress: Callable[[str], None] = silent,
 ) -> str:
-    """Return a sentence on another request with which the variants of ``found`` differ; empty if they already do.
+    """Return a sentence on another request with which the variants of ``tied`` differ; empty if they already do.
 
     ``compare`` is the text that names the setting and its values, and ``given`` has the other options. The requests of ``PROBES`` are
     predicted in turn until the times differ. A request that the network cannot run is left out.
     """
-    if found.name not in PARTING or not found.is_tie:
+    if tied.name not in PARTING or not tied.is_tie:
         return ""
     tried: list[str] = []
     for option, value in PROBES:
@@ -263,7 +263,7 @@ def elsewhere(
             continue
         try:
             wanted = variants(network, compare, {**given, option: value})
-            other = comparison(network, wanted, found.name, progress=progress)
+            other = comparison(network, wanted, tied.name, progress=progress)
         except InputError:
             continue
         if not other.is_tie:

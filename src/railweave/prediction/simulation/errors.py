@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).with_name("errors.json")
 
 Regime = Literal["latency", "latency and bandwidth", "bandwidth", "congestion"]
-"""What limits a collective: fixed times of each step, these and the links, the links, or links on which flows hinder each other."""
+"""The limit of a collective: fixed times of each step, these and the links, the links, or links on which flows hinder each other."""
 
 LATENCY_BYTES, LARGE_BYTES = 4 << 20, 256 << 20
 """Collectives of fewer bytes than the first are limited by latency, and from the second on by bandwidth."""
@@ -221,12 +221,12 @@ def group_of(kind: Kind, servers: int, among: Sequence[Result] | None = None) ->
     every = results() if among is None else among
     same = [result for result in every if _like(result.kind, kind)]
     for level in LEVELS:
-        found = [result for result in same if all(getattr(result.kind, name) == getattr(kind, name) for name in level)]
-        near = [result for result in found if servers <= NEAR * result.servers and result.servers <= NEAR * servers]
-        found = near if len(near) >= FEWEST else found
-        if len(found) >= FEWEST:
+        shared = [result for result in same if all(getattr(result.kind, name) == getattr(kind, name) for name in level)]
+        near = [result for result in shared if servers <= NEAR * result.servers and result.servers <= NEAR * servers]
+        compared = near if len(near) >= FEWEST else shared
+        if len(compared) >= FEWEST:
             of = f"{name} on {kind.gpu}" if "gpu" in level else name if level else f"{kind.collective} of all libraries"
-            return Group(tuple(found), of)
+            return Group(tuple(compared), of)
     return _widest(kind.regime, tuple(every))
 
 
@@ -238,19 +238,19 @@ def _widest(regime: Regime, among: tuple[Result, ...]) -> Group:
         if result.kind.regime == regime and not result.kind.domains:
             kinds.setdefault((result.kind.library, result.kind.collective, result.kind.gpu), []).append(result)
     groups = [
-        Group(tuple(found), f"{library}'s {collective} on {gpu}, the kind with the largest errors")
-        for (library, collective, gpu), found in kinds.items()
-        if len(found) >= FEWEST
+        Group(tuple(compared), f"{library}'s {collective} on {gpu}, the kind with the largest errors")
+        for (library, collective, gpu), compared in kinds.items()
+        if len(compared) >= FEWEST
     ]
     return max(groups, key=lambda group: group.error)
 
 
-def _same(one: Kind, other: Kind) -> bool:
-    return one.library == other.library and _like(one, other)
+def _same(kind: Kind, other: Kind) -> bool:
+    return kind.library == other.library and _like(kind, other)
 
 
-def _like(one: Kind, other: Kind) -> bool:
-    return one == replace(other, library=one.library, gpu=one.gpu, algorithm=one.algorithm, several=one.several)
+def _like(kind: Kind, other: Kind) -> bool:
+    return kind == replace(other, library=kind.library, gpu=kind.gpu, algorithm=kind.algorithm, several=kind.several)
 
 
 def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int, others: str = "") -> Band:
