@@ -60,8 +60,8 @@ def queue_pair_gbps(size_bytes: int = 100_000_000) -> float:
 
 
 def channels_per_direction() -> int:
-    """Channels of the job; each sends and receives."""
-    return channel_count(JOB, parameters())
+    """Channels of each GPU's NIC; each sends and receives (article: eight per GPU, four to send and four to receive)."""
+    return channel_count(JOB, parameters()) // JOB.nics_per_server
 
 
 def mean_link_gbps(links: int = 4) -> float:

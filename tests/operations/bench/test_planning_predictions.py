@@ -25,6 +25,7 @@ from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction
 from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.model.fabric import FRAMES
 from railweave.prediction.simulation.question import answer, questions
 from tests.conftest import EXAMPLES, example
 
@@ -131,6 +132,24 @@ def test_the_guide_s_table_of_perftest_is_expected() -> None:
     assert list(by_size) == [1 << power for power in range(1, 24)]
     assert by_size[2048] == pytest.approx(132.91, rel=0.05)
     assert by_size[8 * MIB] == pytest.approx(774.97, rel=0.05)
+
+
+def test_perftest_follows_the_message_rate_and_then_the_wire() -> None:
+    """From 2 B to 32 KiB, also between powers of two: more bytes are never slower, and no step is larger than the bytes' own."""
+    network = example("mi300x-leaf-31")
+    fabric, rate = bed_of(network).fabric, network.catalog.nics["thor2"].messages_per_us
+    assert rate is not None
+    ends = "host1:eth1", "host2:eth1"
+    sizes = [2, 3, 64, 1000, 2048, 4096, 4097, 6144, 8192, 8193, 10240, 11264, 12288, 14336, 16384, 24576, 32768]
+    post_ps = round(1e6 / rate)
+    found = [write_bandwidth_gbps(fabric, *ends, size, qps=4, post_cost_ps=post_ps, both_ways=True) for size in sizes]
+    pairs = zip(sizes, found, sizes[1:], found[1:], strict=False)
+    for small, slow, large, fast in pairs:
+        assert slow < fast <= slow * large / small * 1.005, (small, large)
+    for size, gbps in zip(sizes, found, strict=True):
+        packets = -(-size // 4096)
+        wire = 2 * 400 * size / (size + 16 + packets * (FRAMES["ipv4"] + 20))
+        assert gbps == pytest.approx(min(2 * rate * size * 8 / 1e3, wire), rel=0.03), size
 
 
 def test_small_messages_are_left_out_where_nobody_knows_the_nic_s_message_rate() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +112,37 @@ def test_queue_pairs_spread_over_the_uplinks_under_ecmp() -> None:
     one.run(10**10)
     sent = crossed(fabric, one.port_counters()["tx_bytes"])
     assert len({link for link, sender in sent if sender == "stripe1-leaf1"} - {None}) == 5, "4 uplinks, and the NIC's"
+
+
+def test_a_queue_pair_takes_one_of_the_links_of_its_color(tmp_path: Path) -> None:
+    """Eight uplinks and four colors: two links a color. A hash chooses one at each end of the spine, by seed and switch."""
+    text = (EXAMPLES / "h100-rlb-8up.yaml").read_text().replace("within_color: dlb-flowlet", "within_color: ecmp")
+    text = re.sub(r"colors: .*", "paths_per_nic: 4", text)
+    network, _ = designed(tmp_path, text)
+    plane = plane_of(network)
+    fabric = packet_fabric(network, plane.configs, plane.routes())
+    src, dst = CONNECTIONS[0]
+    paths = queue_pair_paths(network, plane.routes(), src, dst, 4)
+    members = [[{link.link for link in hop} for hop in path.hops] for path in paths]
+    assert [[len(hop) for hop in path] for path in members] == [[1, 2, 2, 1]] * 4
+
+    def taken(qps: list[int], seed: int) -> frozenset[str]:
+        seeded = replace(fabric, parameters=fabric.parameters | {"seed": str(seed)})
+        pairs = seeded.queue_pairs([(src, dst, qp) for qp in qps])
+        one = engine(seeded, pairs, [(place, 1_000_000, 0) for place in range(len(qps))])
+        one.run(10**10)
+        sent = crossed(seeded, one.port_counters()["tx_bytes"], 1_000_000)
+        return frozenset(link for link, _ in sent if link)
+
+    alone = {seed: taken([0], seed) for seed in range(1, 9)}
+    for links in alone.values():
+        assert [len(hop & links) for hop in members[0]] == [1] * 4
+    ways = {tuple(tuple(hop & links) for hop in members[0][1:3]) for links in alone.values()}
+    assert len({up for up, _ in ways}) == len({down for _, down in ways}) == 2, "seeds change both ends"
+    assert len(ways) > 2, "leaf and spine choose apart"
+    assert len({len(members[0][1] & taken([0, 4], seed)) for seed in range(1, 9)}) == 2, "two of a color may meet"
+    assert members[0][1] <= taken(list(range(0, 64, 4)), 1), "16 queue pairs of a color take both"
+    assert not members[1][1] & taken(list(range(0, 64, 4)), 1), "and no link of another color"
 
 
 def test_many_pairs_at_once_are_those_of_single_questions() -> None:

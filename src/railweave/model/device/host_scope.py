@@ -27,13 +27,17 @@ BESIDE_THE_WAY = 0.03
 """The largest delay that routers and NICs add to a long link, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
-"""NCCL channels per NIC between sites. NCCL used four channels with two NICs in the long-haul article."""
+"""The smallest number of channels that NCCL gives a NIC between sites: with eight NICs per server.
+
+With fewer NICs and GPUs from Hopper on, NCCL takes four (long-haul article: "4 for sending"; NCCL ``graph/connect.cc``). Each then needs
+less.
+"""
 
 BUFFER_FACTOR = 8
 """The configured NCCL buffer, as a multiple of the buffer that the bandwidth-delay product requires.
 
 The value is fitted: the long-haul article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per
-channel.
+channel, and 32 MB suffice in the simulator (docs/validation.md, "Why rows are missed").
 """
 
 
