@@ -135,7 +135,7 @@ def test_the_guide_s_table_of_perftest_is_expected() -> None:
 
 
 def test_perftest_follows_the_message_rate_and_then_the_wire() -> None:
-    """From 2 B to 32 KiB, also between powers of two: more bytes are never slower, and no step is larger than the bytes' own."""
+    """From 2 B to 32 KiB: more bytes are never slower but for the header of a packet that is not full, and rates never jump."""
     network = example("mi300x-leaf-31")
     fabric, rate = bed_of(network).fabric, network.catalog.nics["thor2"].messages_per_us
     assert rate is not None
@@ -145,7 +145,8 @@ def test_perftest_follows_the_message_rate_and_then_the_wire() -> None:
     found = [write_bandwidth_gbps(fabric, *ends, size, qps=4, post_cost_ps=post_ps, both_ways=True) for size in sizes]
     pairs = zip(sizes, found, sizes[1:], found[1:], strict=False)
     for small, slow, large, fast in pairs:
-        assert slow < fast <= slow * large / small * 1.005, (small, large)
+        assert slow < fast * 1.002, (small, large)
+        assert fast <= slow * large / small * 1.005, (small, large)
     for size, gbps in zip(sizes, found, strict=True):
         packets = -(-size // 4096)
         wire = 2 * 400 * size / (size + 16 + packets * (FRAMES["ipv4"] + 20))
