@@ -24,7 +24,7 @@ def test_a_row_is_run_at_its_own_size(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(size)
         raise StopError
 
-    monkeypatch.setattr(published, "predict", stop)
+    monkeypatch.setattr(published, "agreed", stop)
     job = Collective("thor2", (4,), "all-to-all", 16 << 30)
     with pytest.raises(StopError):
         published.run_once(job, 1)

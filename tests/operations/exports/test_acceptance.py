@@ -45,33 +45,31 @@ def test_a_threshold_is_the_lower_end_of_the_band_of_bench_plan() -> None:
 def test_cases_that_were_not_compared_have_no_threshold() -> None:
     rows = _rows("h100-rlb")
     without = {key for key, row in rows.items() if not row["threshold"]}
-    assert without == {("all-reduce", "one server"), ("all-to-all", "one server")}
-    reason = (
-        "not compared: Published results are of 4 servers over the network; one server does not use the network, so they give no "
-        "error for it."
+    assert without == {(test, "one server") for test in ("reduce-scatter", "all-to-all", "send-recv")}
+    assert all(
+        "was not compared with published results whose limit is bandwidth" in rows[key]["left_out"] for key in without
     )
-    assert {rows[key]["left_out"] for key in without} == {reason}
-    assert rows["all-reduce", "two servers of a stripe"]["beyond"].endswith("the error is that of those results.")
+    assert "of B200 (here H100)" in rows["all-gather", "two servers of a stripe"]["beyond"]
     assert rows["all-reduce", "all servers"]["beyond"] == ""
     readme = _files("h100-rlb")["README.md"]
     for key in without:
         assert rows[key]["left_out"] in readme
-    assert (
-        "- all-gather, reduce-scatter, send-recv of NCCL: not compared: no result was published of this kind" in readme
-    )
     given = "".join(text for name, text in _files("h100-rlb").items() if name not in {"README.md", "figures.csv"})
-    assert "all_gather" not in given
-    assert "loopback" not in given
+    assert "loopback" in given
 
 
 def test_files_follow_the_vendors() -> None:
     assert sorted(_files("h100-rlb")) == [
         "README.md",
         "figures.csv",
+        "gcm/pair-across-all_gather.toml",
         "gcm/pair-across-all_reduce.toml",
         "gcm/pair-across-alltoall.toml",
+        "gcm/pair-in-stripe-all_gather.toml",
         "gcm/pair-in-stripe-all_reduce.toml",
         "gcm/pair-in-stripe-alltoall.toml",
+        "gcm/server-all_gather.toml",
+        "gcm/server-all_reduce.toml",
         "l8k/validation.yaml",
         "nvsentinel/preflight-env.yaml",
     ]
@@ -89,12 +87,16 @@ def test_the_only_threshold_of_l8k_is_that_of_the_slowest_pair() -> None:
 
 def test_nvsentinel_gets_the_job_of_all_servers() -> None:
     content = yaml.safe_load(_files("h100-rlb")["nvsentinel/preflight-env.yaml"])
-    row = _rows("h100-rlb")["all-reduce", "all servers"]
+    row, alone = (_rows("h100-rlb")["all-reduce", group] for group in ("all servers", "one server"))
     assert content == {
+        "preflight-nccl-loopback": [
+            {"name": "BW_THRESHOLD_GBPS", "value": alone["threshold"]},
+            {"name": "TEST_SIZE_MB", "value": "1024"},
+        ],
         "preflight-nccl-allreduce": [
             {"name": "BW_THRESHOLD_GBPS", "value": row["threshold"]},
             {"name": "MESSAGE_SIZES", "value": "1G"},
-        ]
+        ],
     }
 
 
@@ -167,8 +169,13 @@ def test_each_tenant_has_files_of_its_own() -> None:
     names = set(_files("evpn-server-isolation"))
     assert {"gcm/tenant-1-pair-across-all_reduce.toml", "cvs/tenant-2-rccl_config.json"} < names
     readme = _files("evpn-server-isolation")["README.md"]
-    line = "- gcm/tenant-1-pair-across-all_reduce.toml, gcm/tenant-1-pair-across-alltoall.toml: `--hostlist H100-01,H100-03`"
-    assert line in readme
+    (line,) = (
+        line
+        for line in readme.splitlines()
+        if "gcm/tenant-1-pair-across-alltoall.toml" in line and "--hostlist" in line
+    )
+    assert line.startswith("- gcm/tenant-1-pair-across-all_reduce.toml, gcm/tenant-1-pair-across-all_gather.toml")
+    assert line.endswith("`--hostlist H100-01,H100-03`")
 
 
 def test_the_command_writes_what_the_function_returns(tmp_path: Path) -> None:

@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 
 import railweave
 from railweave.prediction.simulation.errors import (
-    FEWEST,
     STUDENT,
     TABLE,
     Band,
     Kind,
     band,
-    group_of,
     half_width,
     how_near,
     regime_of,
@@ -43,7 +41,7 @@ def test_every_error_of_the_committed_table_can_be_read() -> None:
     for one in results():
         assert one.servers > 0
         assert one.bytes > 0
-        assert abs(one.off) < math.log(4)
+        assert abs(one.off) < math.log(6)
         assert one.kind.alone == (one.servers == 1)
 
 
@@ -107,12 +105,7 @@ def test_what_was_never_compared_has_the_widest_band_of_its_regime(kind: Kind) -
     found = of(kind)
     assert not found.known
     assert "was not compared" in found.outside
-    compared = {
-        replace(one.kind, several=False) for one in results() if one.kind.regime == "bandwidth" and not one.kind.domains
-    }
-    for other in compared:
-        if sum(replace(one.kind, several=False) == other for one in results()) >= FEWEST:
-            assert found.error >= group_of(other, 4).error or not group_of(other, 4).exact
+    assert found.error >= of().error
 
 
 def test_congestion_was_compared_with_packets_only() -> None:

@@ -84,6 +84,11 @@ class Kind:
     alone: bool = False
     domains: bool = False
 
+    @property
+    def limit(self) -> str:
+        """The regime, with both regimes of large messages as one."""
+        return self.regime.removeprefix("latency and ")
+
 
 @dataclass(frozen=True)
 class Result:
@@ -194,18 +199,23 @@ def results() -> tuple[Result, ...]:
 
 
 LEVELS: tuple[tuple[str, ...], ...] = (
-    ("library", "gpu", "algorithm", "several"),
-    ("library", "gpu", "algorithm"),
-    ("library", "gpu"),
-    ("library", "algorithm"),
-    ("library",),
-    (),
+    ("library", "gpu", "algorithm", "several", "regime"),
+    ("library", "gpu", "algorithm", "regime"),
+    ("library", "gpu", "regime"),
+    ("library", "gpu", "limit"),
+    ("library", "algorithm", "regime"),
+    ("library", "regime"),
+    ("library", "limit"),
+    ("regime",),
 )
 """The fields that results and a prediction must share, from the narrowest group to the widest.
 
-All groups also share the collective and the regime, one server or several, and NVLink domains or servers.
+All groups also share the collective, one server or several, and NVLink domains or servers.
 """
 
+
+MANY = 10
+"""The number of results from which a group can be the one with the largest errors. Few results would give an absurd width."""
 
 NEAR = 4
 """The factor by which the number of servers of results may differ from that of a prediction, if there are enough such results."""
@@ -225,7 +235,13 @@ def group_of(kind: Kind, servers: int, among: Sequence[Result] | None = None) ->
         near = [result for result in shared if servers <= NEAR * result.servers and result.servers <= NEAR * servers]
         compared = near if len(near) >= FEWEST else shared
         if len(compared) >= FEWEST:
-            of = f"{name} on {kind.gpu}" if "gpu" in level else name if level else f"{kind.collective} of all libraries"
+            of = (
+                f"{name} on {kind.gpu}"
+                if "gpu" in level
+                else name
+                if "library" in level
+                else f"{kind.collective} of all libraries"
+            )
             return Group(tuple(compared), of)
     return _widest(kind.regime, tuple(every))
 
@@ -240,17 +256,22 @@ def _widest(regime: Regime, among: tuple[Result, ...]) -> Group:
     groups = [
         Group(tuple(compared), f"{library}'s {collective} on {gpu}, the kind with the largest errors")
         for (library, collective, gpu), compared in kinds.items()
-        if len(compared) >= FEWEST
+        if len(compared) >= MANY
     ]
     return max(groups, key=lambda group: group.error)
 
 
 def _same(kind: Kind, other: Kind) -> bool:
-    return kind.library == other.library and _like(kind, other)
+    return (kind.library, kind.regime) == (other.library, other.regime) and _like(kind, other)
 
 
 def _like(kind: Kind, other: Kind) -> bool:
-    return kind == replace(other, library=kind.library, gpu=kind.gpu, algorithm=kind.algorithm, several=kind.several)
+    return (kind.collective, kind.limit, kind.alone, kind.domains) == (
+        other.collective,
+        other.limit,
+        other.alone,
+        other.domains,
+    )
 
 
 def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int, others: str = "") -> Band:
