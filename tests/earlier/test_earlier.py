@@ -27,13 +27,18 @@ SENTENCES = "sentences for people may be reworded; the test compares the rule, s
 INSTALLED = "which validators run depends on the programs that the machine has"
 UNTOLD = "since then a share is given only if the trials tell it from noise, which one seed of each combination cannot"
 GROUPS = "runs of collectives are pairs and groups of servers too since then"
+PREDICTED = "latencies of hops and notifications of congestion are predicted otherwise since then"
 UNDER_A_STATEMENT = {"check": {"port-mtu-differs", "session-not-established"}}
 """By answer, the findings that are notes since then: the error is the statement of the running configuration that differs."""
 OTHERWISE: Mapping[str, Mapping[str, str]] = {
     "verify": {"/checks": ADDED, "/findings": SENTENCES, "/validators": INSTALLED},
     "check": {"/rules": ADDED, "/findings": SENTENCES},
     "drift": {"/findings": SENTENCES},
-    "tune run": {"/knobs/0/importance": UNTOLD, "/meaning": SENTENCES},
+    "tune run": {
+        "/knobs/0/importance": UNTOLD,
+        "/meaning": SENTENCES,
+        **dict.fromkeys(("/own/samples/", "/own/values/", "/confirmed/", "/parts/"), PREDICTED),
+    },
     "bench compare": {"/verdict": SENTENCES},
     "bench compare --predicted": {"/verdict": SENTENCES, "/pairs": GROUPS},
     "bench compare --predicted, a pair": {"/verdict": SENTENCES},

@@ -111,8 +111,10 @@ def test_what_was_never_compared_has_the_widest_band_of_its_regime(kind: Kind) -
 def test_congestion_was_compared_with_packets_only() -> None:
     kind = Kind("NCCL", "all-to-all", "congestion", "H100", "Ring", several=False)
     packets, flows = (of(kind, engine=engine) for engine in ("packet", "flow"))
-    assert flows.error >= packets.error
+    assert flows.error >= packets.error == flows.of_packets
     assert "only with packets" in flows.outside
+    assert packets.known
+    assert not flows.known
 
 
 @pytest.mark.parametrize(

@@ -470,7 +470,12 @@ def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
 
 def words(given: object) -> str:
     """Return ``given`` if it is a string, or an empty string for any other JSON value."""
-    return given if isinstance(given, str) else ""
+    return utf8(given) if isinstance(given, str) else ""
+
+
+def utf8(text: str) -> str:
+    """Return the text with ``?`` in place of lone surrogates, which cannot be encoded. JSON and names of files can have them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def address(text: str | None) -> str:

@@ -179,8 +179,8 @@ def _with(prediction: Prediction, loss: Loss) -> Prediction:
         # least and most are those of one run of the small case: both engines differ a little besides, and chance does
         low = round((prediction.time_ps + loss.least_ps) / (1 + ALIKE))
         high = round((prediction.time_ps + loss.most_ps) * (1 + ALIKE))
-        error = (1 + loss.unsure(prediction.time_ps) + ALIKE) * (1 + band.error) - 1
+        error = (1 + loss.unsure(prediction.time_ps) + ALIKE) * (1 + band.of_packets) - 1
         compared = f"{band.compared}, and the cost of congestion control that a smaller case has with packets"
-        low, high = round(low / (1 + band.error)), round(high * (1 + band.error))
+        low, high = round(low / (1 + band.of_packets)), round(high * (1 + band.of_packets))
         band = replace(band, low_ps=low, high_ps=high, error=error, compared=compared)
     return replace(prediction, time_ps=time_ps, band=band, notes=(*prediction.notes, note))

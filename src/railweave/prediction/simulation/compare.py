@@ -266,6 +266,8 @@ def elsewhere(
             other = comparison(network, wanted, tied.name, progress=progress)
         except InputError:
             continue
+        if not other.complete:
+            continue
         if not other.is_tie:
             each = ", ".join(
                 f"{outcome.value} {longest_run(outcome.answer).bus_bandwidth_text}" for outcome in other.outcomes

@@ -126,8 +126,7 @@ class Group:
 class Band(JsonObject):
     """The range of a predicted time, in ps.
 
-    - ``error``: the relative error of nine of ten predictions of this kind. For a question that is unlike all published results, it is
-      the largest error of any kind.
+    - ``error``: the relative error of nine of ten predictions of this kind, or of a similar one.
     - ``compared``: the published results from which the error was determined.
     - ``outside``: a sentence on the conditions that no published result covers; empty if all are covered.
     - ``seeds_ps``: the predicted time with each of several seeds; empty for a single seed.
@@ -143,6 +142,8 @@ class Band(JsonObject):
     seeds_ps: tuple[int, ...] = ()
     known: bool = True
     """True if a published result of the same library, collective and regime was compared."""
+    of_packets: float = 0.0
+    """The error of such predictions by packets."""
 
     def with_seeds(self, seeds_ps: tuple[int, ...]) -> Band:
         """Return the band, widened so that it includes the times of several seeds."""
@@ -281,28 +282,30 @@ def band(time_ps: int, kind: Kind, *, engine: str, servers: int, size_bytes: int
     domains if the servers are such. ``others`` describes conditions of the run that no published result covers, such as ``faults``.
     ``engine`` is the engine of the prediction.
     """
-    group = group_of(kind, servers)
-    if (
-        engine == "flow"
-        and kind.regime == "congestion"
-        and not any(result.engine == "flow" for result in group.results)
-    ):
+    group = packets = group_of(kind, servers)
+    unlike = (
+        engine == "flow" and kind.regime == "congestion" and all(result.engine != "flow" for result in group.results)
+    )
+    if unlike:
         group = _widest(kind.regime, results())
     count = len(group.results)
     compared = f"nine of ten such predictions, by the errors of {count} published results of {group.of}"
-    known = any(_same(result.kind, kind) for result in group.results)
-    outside = _outside(group, kind, engine, servers, size_bytes, others)
-    return Band(*_between(time_ps, time_ps, group.error), group.error, compared, outside, known=known)
+    known = not unlike and any(_same(result.kind, kind) for result in group.results)
+    outside = (
+        f"{kind.library}'s {kind.collective} was compared with such results only with packets, so the band is the widest of its limit ({kind.regime})."
+        if unlike
+        else _outside(group, kind, servers, size_bytes, others)
+    )
+    low, high = _between(time_ps, time_ps, group.error)
+    return Band(low, high, group.error, compared, outside, known=known, of_packets=packets.error)
 
 
-def _outside(group: Group, kind: Kind, engine: str, servers: int, size_bytes: int, others: str) -> str:
+def _outside(group: Group, kind: Kind, servers: int, size_bytes: int, others: str) -> str:
     """Return a sentence on what no published result of ``group`` covers; empty if all is covered.
 
     ``kind`` and the other arguments describe the prediction.
     """
     name = f"{kind.library}'s {kind.collective}"
-    if engine == "flow" and kind.regime == "congestion" and all(result.engine != "flow" for result in group.results):
-        return f"{name} was compared with published results only with packets, so the band is the widest of its regime ({kind.regime})."
     if not any(_same(result.kind, kind) for result in group.results):
         between = " between NVLink domains" if kind.domains else ""
         return f"{name}{between} was not compared with published results whose limit is {kind.regime}; the band is that of {group.of}."

@@ -46,7 +46,7 @@ def with_fall(
     changed = traffic.model_copy(update={"nccl": traffic.nccl | words})
     scenario = asked.scenario.model_copy(update={"traffic": (changed,)})
     other = answer(network, replace(asked, scenario=scenario), name_costs=False).steps[0].prediction
-    if _choice(other) == choice:
+    if not other.complete or _choice(other) == choice:
         return prediction
     quicker = now.time_ps / other.time_ps - 1
     compared = f"would be {quicker:.0%} quicker" if quicker >= LEAST else "would be no quicker"

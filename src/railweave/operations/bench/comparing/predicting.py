@@ -258,7 +258,7 @@ def prediction_of(sample: Sample, predicted: Predicted) -> Prediction:
     """Return the predicted value of a sample, with its band."""
     low, high = (
         (predicted.time_ps, predicted.time_ps)
-        if predicted.band is None
+        if predicted.band is None or not predicted.band.known
         else (predicted.band.low_ps, predicted.band.high_ps)
     )
     times = predicted.time_ps, low, high

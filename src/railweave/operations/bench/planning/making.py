@@ -320,7 +320,7 @@ def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
 def _between(predicted: Predicted) -> tuple[int, int]:
     return (
         (predicted.time_ps, predicted.time_ps)
-        if predicted.band is None
+        if predicted.band is None or not predicted.band.known
         else (predicted.band.low_ps, predicted.band.high_ps)
     )
 

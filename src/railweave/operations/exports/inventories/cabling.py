@@ -93,7 +93,7 @@ def released_for_good(index: Index, released: dict[Id, list[str]], moving: set[I
     lose = {number for number in released if number not in moving}
     notes = [
         f"cable {_label(record)}, which the design does not have, is taken off a port that another cable gets"
-        for record in index.unused
+        for record in index.cables
         if record["id"] in lose
     ]
     index.unused[:] = [record for record in index.unused if record["id"] not in lose]

@@ -19,7 +19,7 @@ from railweave.operations.bench.inspector import (
     read_inspector_json,
     read_inspector_prometheus,
 )
-from railweave.operations.bench.lines import Notes
+from railweave.operations.bench.lines import Notes, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +116,8 @@ class Follower:
         ``now`` is the time in seconds since 1970. After that, ``prometheus`` has the records of all files of Prometheus' form.
         """
         listed = self._listed()
+        if self.why:  # the folder may come back, with the files that are known
+            return
         for path in self.files.keys() - listed.keys():
             del self.files[path]
         changed = [path for path in sorted(listed) if self._changed(path, listed[path], now)]
@@ -174,7 +176,7 @@ class Follower:
 
     def _job(self, path: str) -> str:
         folder = str(Path(path).parent.relative_to(self.folder))
-        return "" if folder == "." else folder
+        return "" if folder == "." else utf8(folder)
 
     def _changed(self, path: str, status: os.stat_result, now: float) -> bool:
         inode = status.st_dev, status.st_ino

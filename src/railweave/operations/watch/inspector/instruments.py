@@ -244,10 +244,9 @@ class JobInstruments:
         self, folder: str, of_job: list[Communicator], now: float
     ) -> Iterator[tuple[CommunicatorRate, Finding | None, Asked | None]]:
         """Yield (rate, finding, question for a prediction) for each collective and size of a job's communicators."""
-        usual = usual_rates(of_job)
-        for communicator, of_gpus in zip(of_job, nics_of(of_job, self._design), strict=True):
-            identity = communicator.id, communicator.ranks, communicator.nodes, communicator.job
-            age = now - self._last.get((folder, identity), now)
+        ages = [now - self._last.get((folder, _identity(communicator)), now) for communicator in of_job]
+        usual = usual_rates([communicator for communicator, age in zip(of_job, ages, strict=True) if age < SILENT_S])
+        for communicator, of_gpus, age in zip(of_job, nics_of(of_job, self._design), ages, strict=True):
             places = described(of_gpus)
             for row in communicator.measured:
                 kind, asked = alike(communicator, row), self._asked(communicator, row)
@@ -255,7 +254,8 @@ class JobInstruments:
                 finding = self._slow(communicator, row, beside, places)
                 outcome, why = _outcome(communicator, row, beside, age, finding)
                 rate = _rate(communicator, row, beside, places)
-                yield replace(rate, job=communicator.job or folder, outcome=outcome, why=why, age_s=age), finding, asked
+                rate = replace(rate, job=communicator.job or folder, outcome=outcome, why=why, age_s=age)
+                yield rate, finding if outcome == "wrong" else None, asked
 
     def _asked(self, communicator: Communicator, row: Measured) -> Asked | None:
         size, ranks, hosts = row.size_bytes, communicator.ranks, communicator.hosts
@@ -314,6 +314,10 @@ class _Beside:
         return None if self.unpredicted else self.predicted
 
 
+def _identity(communicator: Communicator) -> tuple[str, int, int, str]:
+    return communicator.id, communicator.ranks, communicator.nodes, communicator.job
+
+
 def _gathered() -> Gathered:
     return Gathered(OPERATIONS, KINDS, whole=True)
 
@@ -325,6 +329,8 @@ def _outcome(
     busbw, band = row.busbw, beside.band
     if age >= SILENT_S:
         return "not-seen", f"no record for {age:,.0f} s"
+    if len(communicator.places) > communicator.ranks:
+        return "not-seen", "several communicators have the same name"
     if row.seen < communicator.ranks:
         return "not-seen", f"the same operation was recorded by {row.seen} of {communicator.ranks} ranks"
     if not busbw:

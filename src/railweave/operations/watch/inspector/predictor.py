@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,13 +45,16 @@ class Predictor:
 
     def want(self, questions: Iterable[Asked]) -> None:
         """Set the conditions that are to be predicted, most urgent first. Those of earlier calls are no longer wanted."""
-        self._wanted = tuple(dict.fromkeys(asked for asked in questions if asked not in self.answers))
+        self._wanted = tuple(
+            asked for asked in list(dict.fromkeys(questions))[:MOST_ANSWERS] if asked not in self.answers
+        )
 
     def answer(self, asked: Asked) -> Answer | None:
         """Return the answer for a condition; None if there is none yet."""
         known = self.answers.get(asked)
         if known is not None:
-            self.answers.move_to_end(asked)
+            with suppress(KeyError):  # the event loop may just have dropped it
+                self.answers.move_to_end(asked)
         return known
 
     async def run(self) -> None:
