@@ -17,6 +17,7 @@ import pytest
 import railweave
 from railweave.errors import InputError
 from railweave.operations.bench.inspector import InspectorRecord
+from railweave.operations.bench.lines import utf8
 from railweave.operations.store.records import Prediction
 from railweave.operations.watch.app import app
 from railweave.operations.watch.exposition import families_of, prometheus_text
@@ -272,6 +273,27 @@ def test_what_is_not_understood_is_counted(tmp_path: Path) -> None:
     assert len(read(follower)) == 2
     assert follower.counts.not_understood == 2
     assert "a.log:2: not understood: {broken" in follower.notes[0]
+
+
+def test_files_are_known_again_when_their_folder_comes_back(tmp_path: Path) -> None:
+    folder = tmp_path / "inspector"
+    folder.mkdir()
+    (folder / "a.log").write_text(line(1))
+    follower = Follower(folder)
+    assert numbers(read(follower)) == [1]
+    folder.rename(tmp_path / "away")
+    assert read(follower) == []
+    assert follower.why
+    (tmp_path / "away").rename(folder)
+    assert read(follower) == []
+    with (folder / "a.log").open("a") as file:
+        file.write(line(2))
+    assert numbers(read(follower)) == [2]
+
+
+def test_names_that_cannot_be_encoded_are_replaced() -> None:
+    assert utf8("job\udcff \ud800x") == "job? ?x"
+    assert utf8("ä→") == "ä→"
 
 
 def test_a_folder_that_vanishes_is_an_anomaly(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ class JobInstruments:
     ) -> Iterator[tuple[CommunicatorRate, Finding | None, Asked | None]]:
         """Yield (rate, finding, question for a prediction) for each collective and size of a job's communicators."""
         ages = [now - self._last.get((folder, _identity(communicator)), now) for communicator in of_job]
-        usual = usual_rates([communicator for communicator, age in zip(of_job, ages, strict=True) if age < SILENT_S])
+        usual = usual_rates(of_job)
         for communicator, of_gpus, age in zip(of_job, nics_of(of_job, self._design), ages, strict=True):
             places = described(of_gpus)
             for row in communicator.measured:
@@ -255,7 +255,7 @@ class JobInstruments:
                 outcome, why = _outcome(communicator, row, beside, age, finding)
                 rate = _rate(communicator, row, beside, places)
                 rate = replace(rate, job=communicator.job or folder, outcome=outcome, why=why, age_s=age)
-                yield rate, finding if outcome == "wrong" else None, asked
+                yield rate, finding, asked
 
     def _asked(self, communicator: Communicator, row: Measured) -> Asked | None:
         size, ranks, hosts = row.size_bytes, communicator.ranks, communicator.hosts
