@@ -296,3 +296,14 @@ def test_an_adopted_cable_that_moves_gets_the_tag() -> None:
     assert at(memory) == {31: [11, 22]}
     assert memory.records["dcim/cables"][0]["tags"] == [{"id": 1}]
     assert not compared(memory, items).differs
+
+
+def test_a_cable_of_people_that_loses_a_port_is_named() -> None:
+    """Both ends of the designed cable are taken by cables that people made. One of them moves, the other loses its end."""
+    memory = cabled((11, 21, "by hand 1"), (12, 22, "by hand 2"))
+    for record in memory.records["dcim/cables"]:
+        record["tags"] = []
+    planned = compared(memory, [*BASE, link("s1", "p", "leaf", "2")], adopt=True)
+    taken = [note for note in planned.notes if "is taken off a port that another cable gets" in note]
+    assert len(taken) == 1
+    assert "by hand" in taken[0]
