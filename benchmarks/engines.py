@@ -66,7 +66,14 @@ TREE = {"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple"}
 SCENARIOS = (
     Scenario("ring all-reduce, 4 queue pairs", 0.01, "each NIC's port carries one ring", nccl=RING, size_mib=128),
     Scenario("ring all-reduce, 32 queue pairs", 0.01, "proxies bind, the same in both", nccl=RING, qps=32),
-    Scenario("ring all-gather, 1 queue pair", 0.02, "the same, on one path color; messages wait for posts", "all-gather", nccl=RING, qps=1),
+    Scenario(
+        "ring all-gather, 1 queue pair",
+        0.02,
+        "the same, on one path color; messages wait for posts",
+        "all-gather",
+        nccl=RING,
+        qps=1,
+    ),
     Scenario("tree all-reduce", 0.03, "edges of a tree share ports for a while", nccl=TREE, sooner=0.35),
     Scenario("broadcast", 0.03, "a chain of chunks", "broadcast"),
     Scenario("all-to-all, 4 queue pairs", 0.05, SERVED, "all-to-all", sooner=0.45),
