@@ -26,6 +26,7 @@ ALLOWED = {
     "host/journal.py": "the lock beside the journal, which nothing is written through",
     "host/checking.py": "links of a recorded machine, in a new folder",
     "host/setup_run.py": "lines at the end of the log of installers, beside the journal, through no link",
+    "operations/watch/inspector/following.py": "read only, and through no link",
     "host/plugin.py": "read only, and through no link",
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/folder/write.py": "the file that is locked, through no link; the staging folder, made in the output folder under a name that cannot be guessed",

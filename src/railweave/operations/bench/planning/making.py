@@ -295,14 +295,10 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
     )
     if run.slope and len(all_of) > 1:
         factor = all_of[0].program.bus_factor
-        times = [(predicted.time_ps, *_between(predicted)) for predicted in all_of]
-        value, high, low = (
-            slope_gbytes(
-                [(predicted.size_bytes, time[part] / 1e6) for predicted, time in zip(all_of, times, strict=True)],
-                factor,
-            )
-            for part in range(3)
-        )
+        value = slope_gbytes([(predicted.size_bytes, predicted.time_ps / 1e6) for predicted in all_of], factor)
+        largest = all_of[-1]  # bands of other widths would give a slope of their own
+        short, long = _between(largest)
+        low, high = value * largest.time_ps / long, value * largest.time_ps / short
         expected.append(Prediction(test.collective, None, "", SLOPE, value, low, high, "the slope of times over sizes"))
     return tuple(expected)
 

@@ -59,7 +59,6 @@ BELOW = Rule(
     "sets NCCL's variables in another way than was predicted",
     fix="check its NICs and links (`railweave check`), and what else they carry (the console's Rails page); compare the job's NCCL "
     "variables with those that `railweave host env` prints",
-    asked=("collectives",),
 )
 UNREAD = Rule(
     "inspector-not-read",
