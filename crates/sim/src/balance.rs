@@ -109,8 +109,21 @@ pub struct Flowset {
 impl Flowset {
     /// Whether a packet at `now` may take another member than the packet before: bands are looked at.
     pub fn is_free(&self, dlb: &Dlb, members: usize, now: Ps) -> bool {
+        self.is_idle(dlb, members, now) || dlb.reassign_chance > 0
+    }
+
+    /// Whether it has no member to keep at `now`: none of the group's yet, or the flowlet has ended.
+    fn is_idle(&self, dlb: &Dlb, members: usize, now: Ps) -> bool {
         let current = usize::from(self.member);
-        current == 0 || current > members || now > self.last + dlb.inactivity || dlb.reassign_chance > 0
+        current == 0 || current > members || now > self.last + dlb.inactivity
+    }
+}
+
+/// Grade the members of a group by their ports' loads and what each can send in a period, `since` after the last sample.
+pub fn grade(dlb: &Dlb, members: &[u16], bands: &mut [u8], (loads, capacity): (&[Load], &[u64]), since: Ps) {
+    for &member in members {
+        let port = usize::from(member);
+        bands[port] = loads[port].band(dlb, capacity[port], since);
     }
 }
 
@@ -132,14 +145,14 @@ pub fn best(members: &[u16], bands: &[u8], draw: u64) -> usize {
 
 /// The member that a packet of a flow takes at `now`. `draw` is a number of the packet's own.
 pub fn flowlet(dlb: &Dlb, set: &mut Flowset, members: &[u16], bands: &[u8], now: Ps, draw: u64) -> usize {
-    let current = usize::from(set.member);
-    let place = if current == 0 || current > members.len() || now > set.last + dlb.inactivity {
-        best(members, bands, draw)
+    let candidate = best(members, bands, draw);
+    let place = if set.is_idle(dlb, members.len(), now) {
+        candidate
     } else {
-        let candidate = best(members, bands, draw);
-        let (here, there) = (bands[usize::from(members[current - 1])], bands[usize::from(members[candidate])]);
+        let current = usize::from(set.member) - 1;
+        let (here, there) = (bands[usize::from(members[current])], bands[usize::from(members[candidate])]);
         let moves = there >= here.saturating_add(dlb.quality_delta) && mix(draw, 1) & 0xFF < dlb.reassign_chance;
-        if moves { candidate } else { current - 1 }
+        if moves { candidate } else { current }
     };
     *set = Flowset { last: now, member: place as u16 + 1 };
     place

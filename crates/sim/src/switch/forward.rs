@@ -1,11 +1,11 @@
 //! Where a packet goes, and what it is marked with on the way.
 
 use super::{Switch, SwitchContext};
-use crate::balance::{Balance, Dlb, Flowset, best, flowlet};
+use crate::balance::{Balance, Dlb, Flowset, best, flowlet, grade};
 use crate::config::{Ecn, SwitchConfig, Vxlan};
 use crate::hashing::{flow_hash, mix, one_of};
 use crate::known::Known;
-use crate::packet::{CE, OUTER_CE, Packet, Ps, TUNNEL};
+use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
 use crate::report::Counters;
 use crate::routing::{Fib, NO_GROUP, ONE_PORT};
 
@@ -33,25 +33,23 @@ impl Switch {
         let members = fib.ports(chosen);
         let flow = flow_hash(self.seed, packet.dst, packet.entropy);
         let own = || mix(flow ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn));
+        let sampled = self.next_sample.saturating_sub(dlb.period);
+        let since = || packet.at.saturating_sub(sampled);
         let place = match chosen.balance {
             Balance::Hash => one_of(flow, members.len()),
             Balance::Spray => one_of(own(), members.len()),
             Balance::Packet => {
-                self.grade(dlb, members, packet.at);
+                grade(dlb, members, &mut self.bands, (&self.loads, &self.capacity), since());
                 best(members, &self.bands, own())
             }
             Balance::Flowlet => {
                 let size = dlb.flowsets;
                 let sets = self.flowsets.entry(group).or_insert_with(|| vec![Flowset::default(); size].into());
-                let mut set = sets[flow as usize & (size - 1)];
+                let set = &mut sets[flow as usize & (size - 1)];
                 if set.is_free(dlb, members.len(), packet.at) {
-                    self.grade(dlb, members, packet.at);
+                    grade(dlb, members, &mut self.bands, (&self.loads, &self.capacity), since());
                 }
-                let place = flowlet(dlb, &mut set, members, &self.bands, packet.at, own());
-                if let Some(sets) = self.flowsets.get_mut(&group) {
-                    sets[flow as usize & (size - 1)] = set;
-                }
-                place
+                flowlet(dlb, set, members, &self.bands, packet.at, own())
             }
         };
         let port = usize::from(members[place]);
@@ -59,15 +57,6 @@ impl Switch {
             self.loads[port].given += u64::from(packet.bytes);
         }
         Some(port)
-    }
-
-    /// Grade the members of a group at `now`.
-    fn grade(&mut self, dlb: &Dlb, members: &[u16], now: Ps) {
-        let since = now.saturating_sub(self.next_sample.saturating_sub(dlb.period));
-        for &member in members {
-            let port = usize::from(member);
-            self.bands[port] = self.loads[port].band(dlb, self.capacity[port], since);
-        }
     }
 
     /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.
