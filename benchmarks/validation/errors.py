@@ -32,14 +32,13 @@ MISS = 2 / 0.1
 
 @dataclass(frozen=True)
 class Compared:
-    """A condition (a size in and out of place) with the logarithms of the errors of its rows: left out, and as fitted."""
+    """A condition (a size in and out of place) with the logarithms of the errors of its rows, left out."""
 
     kind: Kind
     servers: int
     size: int
     engine: str
     left: tuple[float, ...]
-    fitted: tuple[float, ...]
     published_us: float
 
     @property
@@ -78,12 +77,9 @@ def compared(rows: Iterable[Row], outcomes: Mapping[Job, Outcome], left: Mapping
             several=job.processes == 1,
             alone=servers == 1,
         )
-        left_out, fitted = (
-            tuple(sign * off(row, value) for row, value in zip(of, values, strict=True))
-            for values in ([left[row.row_id] for row in of], [outcome.value] * len(of))
-        )
+        left_out = tuple(sign * off(row, left[row.row_id]) for row in of)
         us = mean(row.published[0] for row in of)
-        result.append(Compared(kind, servers, job.size, outcome.engine, left_out, fitted, us if sign > 0 else 0.0))
+        result.append(Compared(kind, servers, job.size, outcome.engine, left_out, us if sign > 0 else 0.0))
     return result
 
 

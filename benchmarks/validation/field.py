@@ -269,7 +269,7 @@ def compared(row: Row) -> errors.Compared:
     if row.kind is None:
         raise ValueError(row)
     off = (math.log1p(row.error),)
-    return errors.Compared(row.kind, row.bed.domains or row.servers, row.size, row.engine, off, off, row.published_us)
+    return errors.Compared(row.kind, row.bed.domains or row.servers, row.size, row.engine, off, row.published_us)
 
 
 MOST_HOPS = 50_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.nics import broadcom
@@ -111,8 +111,7 @@ def trials(rows: Sequence[Row]) -> list[Trial]:
 
 def condition(row: Row) -> object:
     """What is left out together: a size in and out of place."""
-    job = row.job
-    return replace(job) if isinstance(job, Collective) else row.row_id
+    return row.job if isinstance(row.job, Collective) else row.row_id
 
 
 def off(row: Row, predicted: float) -> float:
