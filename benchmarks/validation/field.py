@@ -27,7 +27,7 @@ from railweave.pages.table import Table, columns, csv_text
 from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.errors import Kind, regime_of
+from railweave.prediction.simulation.errors import Kind, marked_share, regime_of
 from railweave.prediction.simulation.training.question import predict_training
 
 from . import errors
@@ -242,16 +242,12 @@ def predicted(row: Row) -> Row:
         most_hops=MOST_HOPS,
     )
     how = f"{result.algorithm}, {result.program.protocol}, {result.program.channels} channels, {result.choice.engine}"
-    gpu, islands, counters = (
-        catalog().servers[bed.model.replace("a100-16x100", "dgx-a100-aidc")].gpu,
-        bed.domains or row.servers,
-        result.counters,
-    )
-    marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
+    gpu = catalog().servers[bed.model.replace("a100-16x100", "dgx-a100-aidc")].gpu
+    islands = bed.domains or row.servers
     kind = Kind(
         "RCCL" if gpu.startswith("MI") else "NCCL",
         row.collective,
-        regime_of(row.collective, row.size, islands, marked),
+        regime_of(row.collective, row.size, islands, marked_share(result.counters)),
         gpu,
         result.algorithm,
         several=bed.processes == 1,

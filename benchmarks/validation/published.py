@@ -23,6 +23,7 @@ from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.agreement import agreed
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS
+from railweave.prediction.simulation.errors import marked_share
 from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.model.fabric import packet_fabric
 
@@ -144,9 +145,7 @@ def run_once(job: Collective, seed: int, changed: Mapping[str, str] | None = Non
         asked |= {"engine": "auto", "most_hops": MOST_PACKET_HOPS}  # packets never take the place of flows
     bed = bed_of(network, order=job.hosts, processes=job.processes, lb=job.lb)
     found = agreed(network, job.name, job.size, **asked, bed=bed)
-    counters = found.counters
-    marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
-    return Outcome(found.time_ps / 1e6, marked, found.choice.engine, found.algorithm)
+    return Outcome(found.time_ps / 1e6, marked_share(found.counters), found.choice.engine, found.algorithm)
 
 
 def seeds_of(job: Collective, most: int) -> int:

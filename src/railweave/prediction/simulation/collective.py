@@ -28,7 +28,7 @@ from railweave.prediction.simulation.engines.packets import repeated_rounds, run
 from railweave.prediction.simulation.engines.report import lossless_drops
 from railweave.prediction.simulation.engines.run import FLOW_NOTE, Run, run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, at_once, traffic_of
-from railweave.prediction.simulation.errors import Band, Kind, band, regime_of
+from railweave.prediction.simulation.errors import Band, Kind, band, marked_share, regime_of
 from railweave.prediction.simulation.job import order_text, stripes
 from railweave.prediction.simulation.model.outages import Timeline, slowed
 from railweave.prediction.simulation.model.ports import (
@@ -525,12 +525,11 @@ def _band(attempt: _Attempt) -> Band:
         *(["faults"] if conditions.faulty else []),
         *(["traffic of others"] if conditions.background is not None else []),
     ]
-    servers, counters = len(job.servers), attempt.run.counters
-    marked = None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
+    servers = len(job.servers)
     kind = Kind(
         job.library,
         request.collective,
-        regime_of(request.collective, request.size_bytes, servers, marked),
+        regime_of(request.collective, request.size_bytes, servers, marked_share(attempt.run.counters)),
         job.servers[0].gpu,
         attempt.workload.program.algorithm,
         several=job.gpus_per_process > 1,

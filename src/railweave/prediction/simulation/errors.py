@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TABLE = Path(__file__).with_name("errors.json")
 
@@ -64,6 +64,11 @@ def regime_of(collective: str, size_bytes: int, servers: int, marked: float | No
     if crowd or (marked or 0.0) > MARKED:
         return "congestion"
     return "bandwidth" if size_bytes >= LARGE_BYTES else "latency and bandwidth"
+
+
+def marked_share(counters: Mapping[str, int] | None) -> float | None:
+    """Return the fraction of delivered packets that were marked; None if the run had no packets."""
+    return None if counters is None else counters["ecn_marked_packets"] / max(counters["delivered_packets"], 1)
 
 
 @dataclass(frozen=True)
