@@ -119,7 +119,11 @@ void fake_timers(struct fake_qp *q, uint64_t now, uint64_t *again);
 void fake_deliver(struct fake_packet *p);
 
 // wires.c, under the lock. Takes paths' faults and delays into account.
-enum fake_sent { FAKE_FULL, FAKE_SENT, FAKE_ARRIVED };  // arrived: the other end is in this process, and has to be given it
+enum fake_sent {
+  FAKE_FULL,
+  FAKE_SENT,
+  FAKE_ARRIVED
+};  // arrived: the other end is in this process, and has to be given it
 enum { FAKE_INCOMING = 64, FAKE_WIRES = 1 + FAKE_INCOMING + FAKE_HOSTS };
 enum fake_sent fake_wire_send(struct fake_packet *p, uint64_t now);
 // Gives what has arrived by now; again: when the next arrives that is under way.

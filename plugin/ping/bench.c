@@ -67,8 +67,7 @@ static bool take_offer(int fd, struct offer *o) {
 }
 
 static bool post(struct rw_comm *c, struct rw_qp *q, const struct offer *o, uint32_t size) {
-  struct ibv_sge sge = {
-      .addr = (uintptr_t)memory, .length = size, .lkey = registered->mrs[q->device[0]]->lkey};
+  struct ibv_sge sge = {.addr = (uintptr_t)memory, .length = size, .lkey = registered->mrs[q->device[0]]->lkey};
   struct ibv_send_wr wr = {
       .wr_id = rw_work_id(RW_WORK_PING, (unsigned)(q - c->qps), q->epoch),
       .sg_list = &sge,
@@ -157,14 +156,14 @@ static void row(const struct rw_comm *c, const struct rw_qp *q, const struct ben
   rw_gid_text(&q->local.gid, from);
   rw_gid_text(&q->remote.gid, to);
   if (b->format == BENCH_JSON) {
-    printf("%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": \"%s\", "
-           "\"remote\": \"%s\", \"bytes\": %u, \"count\": %d, ",
-           first ? "" : ",", device, peer, q->color, name, from, to, size, count);
+    printf(
+        "%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": \"%s\", "
+        "\"remote\": \"%s\", \"bytes\": %u, \"count\": %d, ",
+        first ? "" : ",", device, peer, q->color, name, from, to, size, count);
     if (b->kind == BENCH_LATENCY)
       printf("\"min_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, ", m->us[0], m->us[1], m->us[2],
              m->us[3]);
-    else
-      printf("\"gbit_s\": %.3f, ", m->gbit_s);
+    else printf("\"gbit_s\": %.3f, ", m->gbit_s);
     printf("\"dead\": %s, \"reason\": \"%s\"}", m->good ? "false" : "true", reason);
     return;
   }
@@ -173,8 +172,7 @@ static void row(const struct rw_comm *c, const struct rw_qp *q, const struct ben
   if (b->kind == BENCH_LATENCY)
     printf(b->format == BENCH_CSV ? "%.2f,%.2f,%.2f,%.2f," : "%9.2f %9.2f %9.2f %9.2f ", m->us[0], m->us[1], m->us[2],
            m->us[3]);
-  else
-    printf(b->format == BENCH_CSV ? "%.3f," : "%9.3f ", m->gbit_s);
+  else printf(b->format == BENCH_CSV ? "%.3f," : "%9.3f ", m->gbit_s);
   printf(b->format == BENCH_CSV ? "%s,\"%s\"\n" : "%s %s\n", m->good ? "good" : "dead", reason);
 }
 

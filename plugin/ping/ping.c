@@ -279,11 +279,19 @@ int main(int n, char **words) {
   struct bench bench = {0};
   int port = 18590, count = -1, interval = 10, timeout = 200, option;
   bool server = false;
-  static const struct option options[] = {
-      {"server", 0, NULL, 's'}, {"port", 1, NULL, 'p'},     {"device", 1, NULL, 'd'},
-      {"count", 1, NULL, 'c'},  {"interval", 1, NULL, 'i'}, {"timeout", 1, NULL, 't'},
-      {"json", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},     {"latency", 0, NULL, 'l'}, {"bandwidth", 0, NULL, 'b'},
-      {"sizes", 1, NULL, 'z'},  {"csv", 0, NULL, 'C'},      {0}};
+  static const struct option options[] = {{"server", 0, NULL, 's'},
+                                          {"port", 1, NULL, 'p'},
+                                          {"device", 1, NULL, 'd'},
+                                          {"count", 1, NULL, 'c'},
+                                          {"interval", 1, NULL, 'i'},
+                                          {"timeout", 1, NULL, 't'},
+                                          {"json", 0, NULL, 'j'},
+                                          {"help", 0, NULL, 'h'},
+                                          {"latency", 0, NULL, 'l'},
+                                          {"bandwidth", 0, NULL, 'b'},
+                                          {"sizes", 1, NULL, 'z'},
+                                          {"csv", 0, NULL, 'C'},
+                                          {0}};
   while ((option = getopt_long(n, words, "sp:d:c:i:t:jhlbz:C", options, NULL)) >= 0) {
     switch (option) {
       case 's': server = true; break;
@@ -319,7 +327,9 @@ int main(int n, char **words) {
     return 2;
   }
   int device = all_devices();
-  int result = device < 0 ? 2 : server ? serve(port, device) : ask(words[optind], port, device, bench.count, interval, &bench);
+  int result = device < 0 ? 2
+               : server   ? serve(port, device)
+                          : ask(words[optind], port, device, bench.count, interval, &bench);
   rw_process_close();
   return result;
 }

@@ -94,6 +94,9 @@ struct rw_qp {
   int64_t progress_ms;  // when something last completed, or was posted while nothing was under way
   int64_t deadline_ms, recover_at_ms;
   int recover_wait_ms;
+  struct rw_path *path;  // what all connections know of its path (paths.h); NULL: nothing
+  unsigned proven_seen;
+  int64_t dead_ms;  // since when, 0: it lives
   int64_t pinged_ns, last_ns;
   _Atomic uint32_t share;  // of the bytes posted lately, out of 65536
   uint64_t share_bytes;    // counters.bytes when that was last computed
@@ -178,7 +181,8 @@ struct rw_presence {
   int unanswered;
   int64_t alive_ms;  // last sign of life
   int64_t lost_ms;   // since when the TCP connection is lost, 0: it is not
-  bool refused;      // the host at the other end does not know of a process to redial
+  bool hung_up;  // by the other end's kernel: its process has ended, or the connection was cut. Else packets are lost
+  bool refused;  // the host at the other end does not know of a process to redial
 };
 
 // The TCP connection beside the queue pairs, and how it is made anew.
@@ -196,6 +200,7 @@ struct rw_line {
 struct rw_times {
   int64_t tick_ms, looked_ms, link_ms;
   int64_t all_dead_ms;  // since when no path lives, 0: one does
+  unsigned cause_seen;  // generation of the first failure (failure.h) that the other end was told of
 };
 
 enum rw_owner { RW_IDLE, RW_PROXY, RW_SERVICE };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "failure.h"
 #include "log.h"
 #include "params.h"
 #include "pending.h"
@@ -288,6 +289,7 @@ ncclResult_t rw_comm_close(struct rw_comm *c) {
     rw_link_next(c->line.link);  // unread bytes would make the kernel drop what follows
   if (!c->peer.gone && rw_link_begin(c->line.link, &b)) {
     rw_put64(&b, complete);
+    rw_cause_put(&b);
     rw_link_send(c->line.link, RW_BYE, &b);
   }
   rw_comm_free(c);

@@ -2,8 +2,17 @@
 
 #include "failover.h"
 #include "live.h"
+#include "paths.h"
 #include "publish.h"
 #include "recovery.h"
+
+static void close_after(struct rw_comm *c, struct rw_qp *q, bool port_down) {
+  const struct rw_end_device *d = &c->remote.devices[q->device[1]];
+  if (port_down)
+    rw_qp_close(c, q, "%s port %d (leaf %s, port %s) of %s is down", d->name, d->port,
+                d->leaf[0] ? d->leaf : "not known", d->leaf_port[0] ? d->leaf_port : "not known", c->remote.host);
+  else rw_qp_close(c, q, "closed by the other end");
+}
 
 // False where it comes too early to be acted on: it will be repeated.
 static bool take(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *f) {
@@ -13,6 +22,7 @@ static bool take(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fiel
     if (f->epoch == q->epoch && state == RW_QP_PROBING && !c->sends) {
       rw_set_state(q, RW_QP_LIVE);
       rw_live_update(c);
+      rw_path_proven(c, q);
     }
     return true;
   }
@@ -23,7 +33,7 @@ static bool take(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fiel
   // The other end has closed this queue pair: it says so, or it is an epoch further, where it cannot be without.
   q->record.peer_closed = true;
   q->record.peer_arrived = f->arrived;
-  if (state != RW_QP_CLOSING && state != RW_QP_CLOSED) rw_qp_close(c, q, "closed by the other end");
+  if (state != RW_QP_CLOSING && state != RW_QP_CLOSED) close_after(c, q, f->port_down);
   else if (state == RW_QP_CLOSING) rw_qp_drained(c, q);
   if (f->epoch == q->epoch) return true;
   if (rw_state(q) != RW_QP_CLOSED) return false;

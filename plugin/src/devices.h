@@ -40,6 +40,7 @@ struct rw_device {
   // Set by the event thread of the context, read by every connection.
   atomic_bool port_up, fatal;
   atomic_uint gid_changes, port_changes;
+  int64_t down_ms;  // the event thread's own: when the port went down
 };
 
 struct rw_vdevice {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "verbs.h"
 
@@ -24,14 +25,16 @@ static void mark(struct rw_device *d, int event) {
   char place[256];
   switch (event) {
     case IBV_EVENT_PORT_ERR:
-      atomic_store(&d->port_up, false);
+      if (atomic_exchange(&d->port_up, false)) d->down_ms = rw_now_ns() / 1000000;
       atomic_fetch_add(&d->port_changes, 1);
       rw_warn("%s is down", rw_device_place(d, place, sizeof(place)));
       break;
     case IBV_EVENT_PORT_ACTIVE:
-      atomic_store(&d->port_up, true);
+      // As loud as what it takes back.
+      if (!atomic_exchange(&d->port_up, true))
+        rw_warn("%s is up again: was down for %lld ms", rw_device_place(d, place, sizeof(place)),
+                (long long)(rw_now_ns() / 1000000 - d->down_ms));
       atomic_fetch_add(&d->port_changes, 1);
-      rw_info("%s is up", rw_device_place(d, place, sizeof(place)));
       break;
     case IBV_EVENT_GID_CHANGE:
       atomic_fetch_add(&d->gid_changes, 1);

@@ -9,6 +9,7 @@
 #include "live.h"
 #include "log.h"
 #include "params.h"
+#include "paths.h"
 #include "publish.h"
 #include "qp.h"
 #include "recv.h"
@@ -31,31 +32,11 @@ void rw_qp_drained(struct rw_comm *c, struct rw_qp *q) {
   if (q->record.peer_closed) resolve(c, q);
 }
 
-// A path takes the queue pairs of all connections with it: the first is told of, the rest is for those who look closer.
-static bool told(const struct rw_comm *c, const struct rw_qp *q) {
-  enum { PATHS = 64, QUIET_MS = 10000 };
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static struct {
-    char device[RW_NAME], host[RW_NAME];
-    int color;
-    int64_t at_ms;
-  } paths[PATHS];
-  static unsigned next;
-  const char *device = c->local.devices[q->device[0]].name;
-  bool known = false;
-  pthread_mutex_lock(&lock);
-  for (int i = 0; i < PATHS && !known; i++)
-    known = paths[i].color == q->color && strcmp(paths[i].device, device) == 0 &&
-            strcmp(paths[i].host, c->remote.host) == 0 && c->now_ms - paths[i].at_ms < QUIET_MS;
-  if (!known) {
-    unsigned i = next++ % PATHS;
-    snprintf(paths[i].device, RW_NAME, "%s", device);
-    snprintf(paths[i].host, RW_NAME, "%s", c->remote.host);
-    paths[i].color = q->color;
-    paths[i].at_ms = c->now_ms;
-  }
-  pthread_mutex_unlock(&lock);
-  return known;
+// How long until it is tried again: twice as long each time, but where nothing else lives.
+void rw_qp_put_off(struct rw_comm *c, struct rw_qp *q) {
+  int most = c->live.n ? 8 * rw_params.recover_ms : rw_params.recover_ms;
+  q->recover_wait_ms = q->recover_wait_ms * 2 < most ? q->recover_wait_ms * 2 : most;
+  q->recover_at_ms = c->now_ms + q->recover_wait_ms;
 }
 
 void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
@@ -71,20 +52,21 @@ void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
   rw_set_state(q, RW_QP_CLOSING);
   atomic_store_explicit(&q->suspect, false, memory_order_relaxed);
   q->record.kind = RW_SAYS_NOTHING;
+  q->record.port_down = !atomic_load_explicit(&c->devices[q->device[0]].device->port_up, memory_order_relaxed);
   if (state == RW_QP_LIVE) {
     rw_count(&q->counters.deaths, 1);
     q->recover_wait_ms = 0;
+    q->dead_ms = c->now_ms;
+    rw_path_dead(c, q);
   } else {
-    int most = 8 * rw_params.recover_ms;
-    q->recover_wait_ms = q->recover_wait_ms * 2 < most ? q->recover_wait_ms * 2 : most;
+    rw_qp_put_off(c, q);
+    rw_path_unproven(c, q);
   }
   rw_live_update(c);
   rw_qp_name(c, q, name, sizeof(name));
   if (state == RW_QP_LIVE)
-    rw_log(told(c, q) ? NCCL_LOG_INFO : NCCL_LOG_WARN, __FILE__, __LINE__,
-           "%s is dead: %s. %d of %d queue pairs go on. Look at that path: railweave-rdma-ping, and the leaves' routes "
-           "of that color",
-           name, q->reason, c->live.all_suspect ? 0 : c->live.n, c->n_qps);
+    rw_info("%s is dead: %s. %d of %d queue pairs go on", name, q->reason, c->live.all_suspect ? 0 : c->live.n,
+            c->n_qps);
   else rw_info("%s: not yet back: %s", name, q->reason);
   rw_qp_drained(c, q);
 }

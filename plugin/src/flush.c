@@ -68,12 +68,17 @@ fail:
   return false;
 }
 
-// Reads over every device that may have written; a device without any live queue pair has had its day, its writes came
-// before those that were resent elsewhere.
+// Reads over every device that may have written. One without any live queue pair, while others have some, has had its
+// day: its writes came before those that were resent elsewhere, and a tick at least before its port was seen to be
+// down. Where none lives, what came last came over any of them: the read waits for the port.
 static bool needs_flush(const struct rw_comm *c, int device) {
+  bool others = false;
   for (int i = 0; i < c->n_qps; i++)
-    if (c->qps[i].device[0] == device && rw_state(&c->qps[i]) == RW_QP_LIVE) return true;
-  return false;
+    if (rw_state(&c->qps[i]) == RW_QP_LIVE) {
+      if (c->qps[i].device[0] == device) return true;
+      others = true;
+    }
+  return !others;
 }
 
 static bool post(struct rw_comm *c, int device, struct rw_request *r) {
@@ -120,9 +125,10 @@ static void leave_out(struct rw_comm *c, int device) {
 }
 
 static bool waits_too_long(const struct rw_comm *c, int device) {
+  int patience = atomic_load(&c->devices[device].device->port_up) ? PATIENCE_MS : PATIENCE_MS + rw_params.all_dead_ms;
   for (int i = 0; i < RW_REQUESTS; i++) {
     const struct rw_request *r = &c->requests.all[i];
-    if (r->kind == RW_FLUSH && !r->done && r->devices_left >> device & 1 && c->now_ms - r->started_ms > PATIENCE_MS)
+    if (r->kind == RW_FLUSH && !r->done && r->devices_left >> device & 1 && c->now_ms - r->started_ms > patience)
       return true;
   }
   return false;

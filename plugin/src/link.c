@@ -200,7 +200,10 @@ int rw_link_receive(struct rw_link *link, struct rw_cursor *body) {
     if (link->closed || link->failed) return 0;
     ssize_t n = recv(link->fd, link->in + link->in_used, sizeof(link->in) - link->in_used, MSG_DONTWAIT);
     if (n == 0) link->closed = true;
-    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) link->failed = true;
+    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      link->failed = true;
+      link->error = errno;
+    }
     if (n <= 0) return 0;
     link->in_used += (size_t)n;
   }

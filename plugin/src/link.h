@@ -19,7 +19,7 @@ struct rw_link {
   bool closed;  // by the other end
   bool failed;  // broken: reset, or not this protocol
   bool mute;    // nothing can be sent any more; what the other end said before may still be read
-  int error;    // of a call that failed at once
+  int error;    // of what failed: errno
   size_t in_used, out_used, out_sent;
   uint8_t in[RW_WIRE_HEADER + RW_WIRE_BODY];
   uint8_t out[2 * (RW_WIRE_HEADER + RW_WIRE_BODY)];

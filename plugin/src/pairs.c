@@ -1,14 +1,49 @@
 #include "pairs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "params.h"
 #include "tuner.h"
 
+// A launcher's number, of the first of these variables that is set.
+static int32_t launched_as(const char *const *names) {
+  for (; *names; names++) {
+    const char *text = getenv(*names);
+    char *end;
+    long value = text ? strtol(text, &end, 10) : -1;
+    if (text && *text && !*end && value >= 0 && value < INT32_MAX) return (int32_t)value;
+  }
+  return -1;
+}
+
+// Of this process, not of its parent: a child of fork gets another.
+static uint64_t process_number(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static uint64_t number;
+  static pid_t of;
+  pthread_mutex_lock(&lock);
+  if (of != getpid() && getrandom(&number, sizeof(number), 0) != sizeof(number))
+    number = (uint64_t)rw_now_ns() << 20 ^ (uint64_t)getpid();
+  of = getpid();
+  uint64_t mine = number;
+  pthread_mutex_unlock(&lock);
+  return mine;
+}
+
 void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
   memset(end, 0, sizeof(*end));
+  static const char *const rank[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+  static const char *const local[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                      NULL};
   gethostname(end->host, sizeof(end->host) - 1);
+  end->process = process_number();
+  end->pid = (uint32_t)getpid();
+  end->rank = launched_as(rank);
+  end->local_rank = launched_as(local);
   end->n = v->n;
   end->qps = rw_params.qps > 0 ? (uint16_t)(rw_params.qps < RW_MAX_QPS ? rw_params.qps : RW_MAX_QPS) : 0;
   end->strict = rw_params.strict != 0;
@@ -69,6 +104,10 @@ static void get_device(struct rw_cursor *c, struct rw_end_device *d) {
 
 void rw_end_put(struct rw_cursor *c, const struct rw_end *end) {
   rw_put(c, end->host, RW_NAME);
+  rw_put64(c, end->process);
+  rw_put32(c, end->pid);
+  rw_put32(c, (uint32_t)end->rank);
+  rw_put32(c, (uint32_t)end->local_rank);
   rw_put16(c, end->qps);
   rw_put8(c, end->strict);
   rw_put8(c, end->adaptive_routing);
@@ -80,6 +119,10 @@ void rw_end_put(struct rw_cursor *c, const struct rw_end *end) {
 bool rw_end_get(struct rw_cursor *c, struct rw_end *end) {
   memset(end, 0, sizeof(*end));
   rw_get(c, end->host, RW_NAME - 1), rw_get8(c);
+  end->process = rw_get64(c);
+  end->pid = rw_get32(c);
+  end->rank = (int32_t)rw_get32(c);
+  end->local_rank = (int32_t)rw_get32(c);
   end->qps = rw_get16(c);
   end->strict = rw_get8(c);
   end->adaptive_routing = rw_get8(c);
@@ -88,6 +131,12 @@ bool rw_end_get(struct rw_cursor *c, struct rw_end *end) {
   if (end->n < 1 || end->n > RW_MAX_MERGED || end->qps > RW_MAX_QPS) c->overflow = true;
   for (int i = 0; i < end->n && !c->overflow; i++) get_device(c, &end->devices[i]);
   return !c->overflow;
+}
+
+const char *rw_end_text(const struct rw_end *end, char *text, size_t size) {
+  if (end->rank >= 0) snprintf(text, size, "%s (pid %u, rank %d)", end->host, end->pid, end->rank);
+  else snprintf(text, size, "%s (pid %u)", end->host, end->pid);
+  return text;
 }
 
 static int common_colors(const struct rw_gid_list *a, const struct rw_gid_list *b, uint8_t pairs[][2]) {

@@ -20,6 +20,9 @@ struct rw_end_device {
 
 struct rw_end {
   char host[RW_NAME];
+  uint64_t process;  // tells processes apart, of whatever host and namespace
+  uint32_t pid;
+  int32_t rank, local_rank;  // as its launcher says, -1: it does not
   int n;
   struct rw_end_device devices[RW_MAX_MERGED];
   uint16_t qps;  // wished for, 0: as many as paths
@@ -44,6 +47,9 @@ struct rw_pair_table {
 void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v);
 void rw_end_put(struct rw_cursor *c, const struct rw_end *end);
 bool rw_end_get(struct rw_cursor *c, struct rw_end *end);
+
+// "H100-03 (pid 4711, rank 12)"
+const char *rw_end_text(const struct rw_end *end, char *text, size_t size);
 
 // The table for a connection; why is given where there is none: no address in common at all, or strict and no
 // common color. Ends whose colors come from different sources are both colored by rank, in place.

@@ -10,7 +10,7 @@ enum {
   ASK_MS = 300,      // of silence until the first question, over one queue pair
   ALL_MS = 150,      // without an answer until the second, over all
   REPEAT_MS = 500,   // between further ones
-  LOST_MS = 2000,    // without the TCP connection and without an answer: the process is gone
+  LOST_MS = 2000,    // after the other end's kernel closed the TCP connection, without an answer: the process is gone
   REFUSED_MS = 300,  // the same, where nobody answers a call either
   WANTED_MS = 250,   // after an isend that found no receive, another is taken to follow
 };
@@ -74,15 +74,13 @@ static void listen_to_beat(struct rw_comm *c) {
 static void fail_if_gone(struct rw_comm *c) {
   struct rw_presence *p = &c->presence;
   int64_t silent = c->now_ms - p->waits_ms;
-  if (p->lost_ms && p->alive_ms < p->lost_ms) {
+  if (p->lost_ms && p->hung_up && p->alive_ms < p->lost_ms) {
     int64_t since = p->lost_ms > p->waits_ms ? p->lost_ms : p->waits_ms;
-    if (c->now_ms - since > (p->refused ? REFUSED_MS : LOST_MS))
-      rw_fail(c, ncclRemoteError, "the process at the other end, on %s, is gone", c->remote.host);
-  } else if (rw_params.peer_ms > 0 && silent > rw_params.peer_ms) {
-    rw_fail(c, ncclRemoteError,
-            "the process at the other end, on %s, has not answered for %.1f s, although its NIC does: stopped, or hung "
-            "(RAILWEAVE_NET_PEER_MS)",
-            c->remote.host, (double)silent / 1e3);
+    if (c->now_ms - since > (p->refused || rw_cause_is(c) ? REFUSED_MS : LOST_MS))
+      rw_fail_gone(c, "is gone: it ended, or was killed. Look at its own log, not at the network");
+  } else if (rw_params.peer_ms > 0 && silent > rw_params.peer_ms && c->times.all_dead_ms == 0) {
+    rw_fail_gone(c, "has not answered for %.1f s, although its NIC does: stopped, or hung (RAILWEAVE_NET_PEER_MS)",
+                 (double)silent / 1e3);
   }
 }
 

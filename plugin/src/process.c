@@ -4,9 +4,11 @@
 
 #include "devices.h"
 #include "events.h"
+#include "failure.h"
 #include "log.h"
 #include "mr.h"
 #include "params.h"
+#include "paths.h"
 #include "redial.h"
 #include "service.h"
 #include "verbs.h"
@@ -22,6 +24,8 @@ static void forget(void) {
   rw_devices_forget();
   rw_service_forget();
   rw_redial_forget();
+  rw_paths_forget();
+  rw_cause_forget();
 }
 
 static void forget_in_children(void) { pthread_atfork(NULL, NULL, forget); }
@@ -35,6 +39,8 @@ static ncclResult_t open_all(void) {
     return ncclInternalError;
   }
   if (!rw_verbs_load()) return ncclInternalError;
+  rw_paths_forget();
+  rw_cause_forget();
   ncclResult_t result = rw_devices_open();
   if (result != ncclSuccess) return result;
   rw_events_start(rw_device(0), rw_device_count());

@@ -49,6 +49,7 @@ void rw_record_repeat(struct rw_comm *c, struct rw_qp *q) {
       .ece_options = q->ece.options,
       .kind = q->record.kind,
       .wants_echo = q->record.sequence != q->record.echoed,
+      .port_down = q->record.port_down,
   };
   memcpy(f.gid, q->local.gid.raw, sizeof(f.gid));
   rw_record_encode(&f, record);

@@ -20,7 +20,7 @@ void rw_record_encode(const struct rw_record_fields *f, struct rw_record *record
   rw_put32(&c, f->ece_vendor);
   rw_put32(&c, f->ece_options);
   rw_put8(&c, f->kind);
-  rw_put8(&c, f->wants_echo);
+  rw_put8(&c, (uint8_t)(f->wants_echo | f->port_down << 1));
   rw_put(&c, f->gid, sizeof(f->gid));
   struct rw_cursor front = {.at = bytes, .end = bytes + 4};
   rw_put32(&front, checksum(bytes + 4, RW_RECORD_BYTES - 4));
@@ -41,7 +41,9 @@ bool rw_record_decode(const struct rw_record *record, struct rw_record_fields *f
   f->ece_vendor = rw_get32(&c);
   f->ece_options = rw_get32(&c);
   f->kind = rw_get8(&c);
-  f->wants_echo = rw_get8(&c);
+  uint8_t flags = rw_get8(&c);
+  f->wants_echo = flags & 1;
+  f->port_down = flags >> 1 & 1;
   rw_get(&c, f->gid, sizeof(f->gid));
   return f->kind <= RW_SAYS_LIVE;
 }

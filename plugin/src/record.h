@@ -25,6 +25,7 @@ struct rw_record_fields {
   uint32_t ece_vendor, ece_options;
   uint8_t kind;
   bool wants_echo;
+  bool port_down;  // why it was closed
   uint8_t gid[16];
 };
 
@@ -34,6 +35,7 @@ struct rw_record_state {
   uint32_t seen;              // newest of theirs
   int64_t sent_ms;
   uint8_t kind;
+  bool port_down;    // this end's: why it was closed
   bool peer_closed;  // the other end closed the epoch that peer_epoch says
   uint32_t peer_epoch, peer_arrived;
 };

@@ -6,7 +6,7 @@
 #include "failover.h"
 #include "live.h"
 #include "log.h"
-#include "params.h"
+#include "paths.h"
 #include "publish.h"
 #include "qp.h"
 #include "verbs.h"
@@ -28,12 +28,6 @@ static bool find_address(struct rw_comm *c, struct rw_qp *q) {
   return true;
 }
 
-static void put_off(struct rw_comm *c, struct rw_qp *q) {
-  int most = 8 * rw_params.recover_ms;
-  q->recover_wait_ms = q->recover_wait_ms * 2 < most ? q->recover_wait_ms * 2 : most;
-  q->recover_at_ms = c->now_ms + q->recover_wait_ms;
-}
-
 static bool renew(struct rw_comm *c, struct rw_qp *q, uint32_t epoch) {
   rw_qp_destroy(q);
   q->epoch = epoch;
@@ -49,7 +43,8 @@ static bool renew(struct rw_comm *c, struct rw_qp *q, uint32_t epoch) {
 
 void rw_recovery_start(struct rw_comm *c, struct rw_qp *q) {
   if (!find_address(c, q)) {
-    put_off(c, q);
+    rw_qp_put_off(c, q);
+    rw_path_unproven(c, q);
     return;
   }
   if (!renew(c, q, q->epoch + 1)) return;
@@ -129,5 +124,8 @@ void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q) {
   rw_record_publish(c, q);
   rw_live_update(c);
   rw_qp_name(c, q, name, sizeof(name));
-  rw_info("%s is back: %d of %d queue pairs live", name, c->live.n, c->n_qps);
+  rw_info("%s is back: was down for %lld ms; %d of %d queue pairs live", name, (long long)(c->now_ms - q->dead_ms),
+          c->live.n, c->n_qps);
+  q->dead_ms = 0;
+  rw_path_proven(c, q);
 }

@@ -76,7 +76,7 @@ static void replace(struct rw_comm *c, struct rw_link *link) {
   rw_link_close(c->line.link);
   c->line.link = link;
   c->presence.lost_ms = 0;
-  c->presence.refused = false;
+  c->presence.hung_up = c->presence.refused = false;
   c->line.redial_wait_ms = 0;
   rw_presence_heard(&c->presence, c->now_ms);
   rw_info("the set-up connection is back, %s %s", c->sends ? "to" : "from", c->remote.host);
@@ -86,7 +86,9 @@ static void hang_up(struct rw_comm *c) {
   rw_link_close(c->line.call);
   c->line.call = NULL;
   c->line.redial_wait_ms = c->line.redial_wait_ms ? c->line.redial_wait_ms * 2 : AGAIN_MS;
-  if (c->line.redial_wait_ms > LONGEST_AGAIN_MS) c->line.redial_wait_ms = LONGEST_AGAIN_MS;
+  // Where no path lives, the connection is what brings them back.
+  int longest = c->live.n ? LONGEST_AGAIN_MS : AGAIN_MS;
+  if (c->line.redial_wait_ms > longest) c->line.redial_wait_ms = longest;
   c->line.redial_at_ms = c->now_ms + c->line.redial_wait_ms;
 }
 
@@ -100,7 +102,7 @@ static void call(struct rw_comm *c) {
     if (!c->line.call) return;
   }
   int ready = c->line.call_said ? 1 : rw_link_ready(c->line.call);
-  if (ready < 0) c->presence.refused = errno == ECONNREFUSED;
+  if (ready < 0 && errno == ECONNREFUSED) c->presence.refused = c->presence.hung_up = true;
   if (ready < 0 || c->now_ms - c->line.called_ms > CALL_MS) {
     hang_up(c);
     return;
@@ -136,7 +138,9 @@ void rw_redial_look(struct rw_comm *c) {
   if (!c->line.link->closed && !c->line.link->failed) return;
   if (c->peer.gone) return;
   if (!c->presence.lost_ms) {
+    int why = c->line.link->error;
     c->presence.lost_ms = c->now_ms;
+    c->presence.hung_up = c->line.link->closed || (why != ETIMEDOUT && why != EHOSTUNREACH && why != ENETUNREACH);
     rw_info("the set-up connection %s %s is lost%s", c->sends ? "to" : "from", c->remote.host,
             c->line.address.any.sa_family ? ": calling again" : "");
   }

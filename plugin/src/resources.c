@@ -7,6 +7,7 @@
 #include "flush.h"
 #include "log.h"
 #include "params.h"
+#include "paths.h"
 #include "profiler.h"
 #include "qp.h"
 #include "verbs.h"
@@ -116,6 +117,7 @@ static void settle(struct rw_comm *c) {
     q->remote = c->remote.devices[q->device[1]].gids.gids[p->gid[!this_end]];
     q->color = p->color;
     q->ramp = 100;
+    q->path = rw_path_of(c, q);
     classify(c, q);
     rw_set_state(q, RW_QP_OPENING);
   }
@@ -160,6 +162,7 @@ void rw_comm_free(struct rw_comm *c) {
     if (d->cq) rw_verbs.ibv_destroy_cq(d->cq);
     if (d->pd) rw_pd_release(d->device);
   }
+  rw_path_let_go(c);
   rw_link_close(c->line.link);
   rw_link_close(c->line.call);
   rw_link_close(atomic_exchange(&c->line.new_link, NULL));

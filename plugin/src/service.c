@@ -8,6 +8,7 @@
 #include "comm.h"
 #include "costs.h"
 #include "params.h"
+#include "paths.h"
 #include "progress.h"
 #include "redial.h"
 #include "stats.h"
@@ -38,6 +39,7 @@ static void *serve(void *unused) {
     rw_redial_answer(comms);
     for (struct rw_comm *c = comms; c; c = c->next) look_after(c);
     int64_t now_ms = rw_now_ns() / 1000000;
+    rw_paths_report(now_ms);
     if (now_ms - looked_ms >= 1000) {
       rw_costs_look();
       looked_ms = now_ms;

@@ -9,6 +9,7 @@
 #include "flush.h"
 #include "live.h"
 #include "params.h"
+#include "paths.h"
 #include "presence.h"
 #include "publish.h"
 #include "qp.h"
@@ -19,14 +20,26 @@
 #include "verbs.h"
 
 enum {
-  REPEAT_MS = 20,          // between two sendings of a record that was not echoed
-  LINK_MS = 50,            // between two looks at the TCP connection while all is well
-  LINK_SOON_MS = 2,        // and while not
-  UNSEEN_MS = 20,          // longest time between two looks that is not taken for an interruption
-  UNASKED_MS = 600,        // of silence until all paths are asked (presence.c), rounded up
-  GONE_MS = 200,           // after the other end's farewell: what it sent before is in the completion queue by then
-  ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
+  REPEAT_MS = 20,    // between two sendings of a record that was not echoed
+  LINK_MS = 50,      // between two looks at the TCP connection while all is well
+  LINK_SOON_MS = 2,  // and while not
+  UNSEEN_MS = 20,    // longest time between two looks that is not taken for an interruption
+  GONE_MS = 200,     // after the other end's farewell: what it sent before is in the completion queue by then
+  SETTLE_MS = 20,    // from a port that comes up, or an address that changes, to the next attempt
 };
+
+static void try_soon(struct rw_comm *c, struct rw_qp *q) {
+  q->recover_wait_ms = rw_params.recover_ms;
+  if (q->recover_at_ms > c->now_ms + SETTLE_MS) q->recover_at_ms = c->now_ms + SETTLE_MS;
+}
+
+// The sending end makes dead queue pairs anew, and does not see the other end's ports.
+static void tell_to_try(struct rw_comm *c, int device) {
+  struct rw_cursor b;
+  if (c->peer.gone || !rw_link_begin(c->line.link, &b)) return;
+  rw_put8(&b, (uint8_t)device);
+  rw_link_send(c->line.link, RW_TRY, &b);
+}
 
 static void look_at_devices(struct rw_comm *c) {
   char place[256];
@@ -50,8 +63,9 @@ static void look_at_devices(struct rw_comm *c) {
       if (!up) rw_qp_close(c, p, "%s is down", rw_device_place(d->device, place, sizeof(place)));
       else if (gids != d->seen_gids && d->device->ethernet && !rw_gid_find(&now, &p->local.gid))
         rw_qp_close(c, p, "its address is gone from %s", d->device->name);
-      if (rw_state(p) == RW_QP_CLOSED && p->recover_at_ms > c->now_ms + 20) p->recover_at_ms = c->now_ms + 20;
+      try_soon(c, p);
     }
+    if (up && ports != d->seen_ports) tell_to_try(c, i);
     if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid)))
       rw_flush_break(c, i, up ? "its address is gone" : "its port is down");
     d->seen_gids = gids;
@@ -76,11 +90,8 @@ static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
       if (!c->sends) rw_cts_elsewhere(c, q);
     }
   }
-  int64_t patience = c->settings.reroute_ms;
-  if (c->live.all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS)
-    patience = ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS;
-  if (c->settings.timer_kills && silent > patience + allowance)
-    rw_qp_close(c, q, "nothing came back for %lld ms", (long long)silent);
+  if (c->settings.timer_kills && silent > c->settings.reroute_ms + allowance)
+    rw_qp_close(c, q, "nothing came back for %.1f s", (double)silent / 1e3);
 }
 
 static void look_at_queue_pairs(struct rw_comm *c) {
@@ -97,7 +108,7 @@ static void look_at_queue_pairs(struct rw_comm *c) {
         }
         break;
       case RW_QP_CLOSED:
-        if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer.gone) rw_recovery_start(c, q);
+        if (c->sends && !c->peer.gone && rw_path_try(c, q)) rw_recovery_start(c, q);
         break;
       case RW_QP_OPENING:
       case RW_QP_PROBING:
@@ -118,11 +129,19 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
     if (!b->overflow && index < c->n_qps) rw_record_arrived(c, index, &record);
   } else if (type == RW_FAILED) {
     c->peer.gone = true;
-    rw_fail(c, ncclRemoteError, "%s ended it: %.*s", c->remote.host, (int)(b->end - b->at), (const char *)b->at);
+    rw_cause_get(b);
+    rw_fail_ended(c, "ended the connection");
   } else if (type == RW_BYE) {
     c->peer.gone = true;
     c->peer.gone_ms = c->now_ms;
     rw_send_complete_below(c, rw_get64(b));
+    rw_cause_get(b);
+  } else if (type == RW_CAUSE) {
+    rw_cause_get(b);
+  } else if (type == RW_TRY) {
+    int device = rw_get8(b);
+    for (int i = 0; i < c->n_qps; i++)
+      if (c->qps[i].device[1] == device) try_soon(c, &c->qps[i]);
   }
 }
 
@@ -135,6 +154,7 @@ static void look_at_link(struct rw_comm *c) {
     rw_link_next(c->line.link);
   }
   rw_redial_look(c);
+  rw_cause_tell(c);
   if (c->peer.gone && rw_presence_waits(c) && c->now_ms - c->peer.gone_ms > GONE_MS &&
       atomic_load(&c->error) == ncclSuccess) {
     bool waits = c->requests.outstanding == 0;  // to send
@@ -142,15 +162,15 @@ static void look_at_link(struct rw_comm *c) {
       const struct rw_request *r = &c->requests.all[i];
       waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
     }
-    if (waits)
-      rw_fail(c, ncclRemoteError, "the other end, on %s, closed the connection before all was sent", c->remote.host);
+    if (waits) rw_fail_ended(c, "closed the connection before all was sent");
   }
 }
 
 static void look_for_life(struct rw_comm *c) {
   bool lives = false;
   for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
-  if (lives || !rw_presence_waits(c)) {
+  // Where the other end's process may have ended, presence.c finds that out, and says so.
+  if (lives || !rw_presence_waits(c) || (c->presence.lost_ms && c->presence.hung_up)) {
     c->times.all_dead_ms = 0;
   } else if (c->times.all_dead_ms == 0) {
     c->times.all_dead_ms = c->now_ms;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { RW_WIRE_VERSION = 2, RW_WIRE_HEADER = 12, RW_WIRE_BODY = 16384 };
+enum { RW_WIRE_VERSION = 3, RW_WIRE_HEADER = 12, RW_WIRE_BODY = 16384 };
 #define RW_WIRE_MAGIC 0x52574e54u  // "RWNT"
 
 enum rw_message {
@@ -21,6 +21,8 @@ enum rw_message {
   RW_BYE,          // either: closed in order; requests up to a number are complete
   RW_REJOIN,       // connecting side, on a new TCP connection: the key of a connection whose old one broke
   RW_REJOINED,     // accepting side: the new one counts
+  RW_TRY,    // either: a port of this end is up again, its number in the virtual device; dead paths over it may live
+  RW_CAUSE,  // either: the first failure that this end knows of, and the process that it was of
 };
 
 // A place in a buffer. Reading or writing past the end sets overflow and does nothing.

@@ -123,10 +123,12 @@ void fault_apply(struct fake_fabric *f, const struct plan *p, const struct fault
     case RECEIVE_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_receive, x->value); break;
     case SEND_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_send, x->value); break;
     case FLUSH_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_read, x->value); break;
+    case RANK_KILLED: break;  // by the harness
     case HOST_DARK:
       for (int h = 0; h < p->ranks; h++)
         for (int d = 0; d < p->devices; d++)
-          if (h != x->host) fake_path_down(f, x->host, d, h, d, -1, UINT64_MAX);
+          if (h != x->host)
+            fake_path_down(f, x->host, d, h, d, -1, x->gid ? fake_now_ns() + (uint64_t)x->gid * 1000000 : UINT64_MAX);
       break;
   }
 }

@@ -20,7 +20,8 @@ static void set(const char *name, const char *format, long value) {
   setenv(name, text, 1);
 }
 
-static void environment(const struct plan *p, const struct schedule *s, int rank) {
+// Of the plugin's own times it sets those that an option names: all else is as users have it.
+static void environment(const struct plan *p, int rank) {
   setenv("NCCL_IBVERBS_LIB", p->verbs, 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
   setenv("RAILWEAVE_NET_COST_FILE", "", 0);
@@ -31,9 +32,7 @@ static void environment(const struct plan *p, const struct schedule *s, int rank
   if (p->telemetry) setenv("RAILWEAVE_NET_TELEMETRY", p->telemetry, 1);
   if (p->reroute_ms) set("RAILWEAVE_NET_REROUTE_MS", "%ld", p->reroute_ms);
   if (p->recover_ms) set("RAILWEAVE_NET_RECOVER_MS", "%ld", p->recover_ms);
-  if (p->reroute_ms && p->reroute_ms < 300) set("RAILWEAVE_NET_SUSPECT_MS", "%ld", p->reroute_ms / 3 + 1);
-  // A fake NIC is a thread: on a machine with too little CPU every path falls silent at times. They come back.
-  if (!s->must_fail) set("RAILWEAVE_NET_ALL_DEAD_MS", "%ld", 4000);
+  if (p->all_dead_ms) set("RAILWEAVE_NET_ALL_DEAD_MS", "%ld", p->all_dead_ms);
   if (p->qps) set("NCCL_IB_QPS_PER_CONNECTION", "%ld", p->qps);
   if (p->split >= 0) set("NCCL_IB_SPLIT_DATA_ON_QPS", "%ld", p->split);
   if (p->adaptive_routing) setenv("NCCL_IB_ADAPTIVE_ROUTING", "1", 1);
@@ -64,7 +63,9 @@ static uint64_t watch(const struct plan *p, const struct schedule *s, struct fak
     uint64_t now = fake_now_ns();
     if (!start && atomic_load(&b->connected) == p->ranks) start = now;
     while (start && next < s->n && now - start >= (uint64_t)s->faults[next].at_ms * 1000000) {
-      fault_apply(f, p, &s->faults[next++]);
+      const struct fault *x = &s->faults[next++];
+      if (x->kind == RANK_KILLED) kill(pids[x->gid], SIGKILL);
+      else fault_apply(f, p, x);
       if (s->must_fail) fatal = moved = now;
     }
     if (rates && start) record_rate(rates, p, b, start, now);
@@ -73,7 +74,7 @@ static uint64_t watch(const struct plan *p, const struct schedule *s, struct fak
       ended[r] = true;
       left--;
       if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-        if (WIFSIGNALED(status)) fprintf(stderr, "rank %d: signal %d\n", r, WTERMSIG(status));
+        if (WIFSIGNALED(status) && r != s->killed - 1) fprintf(stderr, "rank %d: signal %d\n", r, WTERMSIG(status));
         if (atomic_load(&b->results[r]) <= ERROR_REPORTED) atomic_store(&b->results[r], BROKEN);
       }
     }
@@ -101,9 +102,19 @@ static bool says_where(const char *text) {
   return strstr(text, "no path of any NIC") && strstr(text, "fake0 port 1") && strstr(text, "leaf leaf");
 }
 
-static int verdict(const struct plan *p, const struct schedule *s, struct board *b, uint64_t fatal, bool hung) {
+// Of a rank that was killed: every other names it, in few lines, and sends nobody to look at cables.
+static bool names(const char *text, pid_t killed) {
+  char pid[32];
+  int lines = 0;
+  snprintf(pid, sizeof(pid), "(pid %d) is gone", (int)killed);
+  for (const char *at = text; (at = strchr(at, '\n')); at++) lines++;
+  return strstr(text, pid) && lines <= 3 && !strstr(text, "cables");
+}
+
+static int verdict(const struct plan *p, const struct schedule *s, struct board *b, const pid_t *pids, uint64_t fatal,
+                   bool hung) {
   int bad = 0;
-  bool told = false;
+  bool told = s->killed > 0;
   if (hung) {
     for (int r = 0; r < p->ranks; r++)
       fprintf(stderr, "rank %d hung: result %d\n%.1500s\n", r, atomic_load(&b->results[r]), b->text[r]);
@@ -112,6 +123,12 @@ static int verdict(const struct plan *p, const struct schedule *s, struct board 
   for (int r = 0; r < p->ranks; r++) {
     int result = atomic_load(&b->results[r]), wanted = s->must_fail ? ERROR_REPORTED : WORKED;
     told |= says_where(b->text[r]);
+    if (s->killed == r + 1) continue;
+    if (s->killed && !names(b->text[r], pids[s->killed - 1])) {
+      fprintf(stderr, "rank %d does not name the one that was killed, pid %d:\n%s", r, (int)pids[s->killed - 1],
+              b->text[r]);
+      bad = BROKEN;
+    }
     if (result != wanted) {
       fprintf(stderr, "rank %d: result %d, not %d\n%.1500s\n", r, result, wanted, b->text[r]);
       bad = result ? result : BROKEN;
@@ -171,14 +188,14 @@ static int run(const struct plan *p, const struct schedule *s) {
   for (int r = 0; r < p->ranks; r++) {
     pids[r] = fork();
     if (pids[r] == 0) {
-      environment(p, s, r);
+      environment(p, r);
       rank_run(p, r, b);
       exit(0);  // with the checks that sanitizers do at exit
     }
   }
   if (p->seconds) signal(SIGTERM, SIG_IGN);  // it is for the ranks, which end their time by it
   uint64_t fatal = watch(p, s, f, b, pids, &hung);
-  int result = verdict(p, s, b, fatal, hung);
+  int result = verdict(p, s, b, pids, fatal, hung);
   fake_fabric_close(f);
   munmap(b, sizeof(*b));
   cleanup(p);
@@ -214,10 +231,12 @@ static int soak(struct plan *p, uint64_t first, int runs) {
   for (uint64_t seed = first; seed < first + (uint64_t)runs; seed++) {
     struct schedule s;
     p->seed = seed;
+    p->all_dead_ms = 0;
     draw(p);
     if (seed % 50 == 49) {
       p->merge = false;
       p->devices = 1;
+      p->all_dead_ms = 500;
       if (seed % 100 == 99) schedule_leaf_loss(p, &s);
       else schedule_port_loss(p, &s);
       p->groups = 1000000;
@@ -235,7 +254,8 @@ static int soak(struct plan *p, uint64_t first, int runs) {
   return 0;
 }
 
-// "40:down:1" at 40 ms path 1 between hosts 0 and 1; :up, :port (host 0), :portup, :dark, :change, ...
+// "40:down:1" at 40 ms path 1 between hosts 0 and 1; :up, :port (host 0), :portup, :kill:RANK, :change, ...
+// "40:dark:MS": all paths of host 0, for so long; without MS for ever.
 static void add_fault(struct schedule *s, const char *text) {
   char what[16] = "";
   struct fault x = {.host = 0, .peer = 1, .value = 6};
@@ -243,14 +263,18 @@ static void add_fault(struct schedule *s, const char *text) {
   static const struct {
     const char *name;
     enum fault_kind kind;
-  } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},           {"blink", PATH_BLINK},
-               {"drops", PATH_DROPS},  {"slow", PATH_SLOW},       {"change", ADDRESS_CHANGE},
-               {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK},    {"port", PORT_DOWN},
-               {"portup", PORT_UP},    {"dark", HOST_DARK},       {"refuse", RECEIVE_REFUSED},
-               {"busy", SEND_REFUSED}, {"noflush", FLUSH_REFUSED}};
+  } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},
+               {"blink", PATH_BLINK},  {"drops", PATH_DROPS},
+               {"slow", PATH_SLOW},    {"change", ADDRESS_CHANGE},
+               {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK},
+               {"port", PORT_DOWN},    {"portup", PORT_UP},
+               {"dark", HOST_DARK},    {"refuse", RECEIVE_REFUSED},
+               {"busy", SEND_REFUSED}, {"noflush", FLUSH_REFUSED},
+               {"kill", RANK_KILLED}};
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     if (strcmp(kinds[i].name, what) == 0) {
       x.kind = kinds[i].kind;
+      if (x.kind == RANK_KILLED) s->must_fail = true, s->killed = x.gid + 1;
       s->faults[s->n++] = x;
     }
 }
@@ -272,37 +296,22 @@ int main(int n, char **words) {
                    .slow = 1,
                    .plugin = "./libnccl-net-railweave.so",
                    .verbs = "./libfakeverbs.so"};
-  static const struct option options[] = {{"seed", 1, NULL, 's'},
-                                          {"ranks", 1, NULL, 'r'},
-                                          {"devices", 1, NULL, 'd'},
-                                          {"gids", 1, NULL, 'g'},
-                                          {"qps", 1, NULL, 'q'},
-                                          {"api", 1, NULL, 'a'},
-                                          {"groups", 1, NULL, 'n'},
-                                          {"window", 1, NULL, 'w'},
-                                          {"largest", 1, NULL, 'l'},
-                                          {"multi", 0, NULL, 'm'},
-                                          {"merge", 0, NULL, 'M'},
-                                          {"dmabuf", 0, NULL, 'D'},
-                                          {"rate", 1, NULL, 'R'},
-                                          {"reroute", 1, NULL, 'o'},
-                                          {"recover", 1, NULL, 'c'},
-                                          {"fault", 1, NULL, 'f'},
-                                          {"must-fail", 0, NULL, 'F'},
-                                          {"soak", 1, NULL, 'S'},
-                                          {"verbose", 0, NULL, 'v'},
-                                          {"plugin", 1, NULL, 'p'},
-                                          {"verbs", 1, NULL, 'V'},
-                                          {"host-file", 1, NULL, 'h'},
-                                          {"seconds", 1, NULL, 't'},
-                                          {"rates", 1, NULL, 'T'},
-                                          {"telemetry", 1, NULL, 'y'},
-                                          {"split", 1, NULL, 'P'},
-                                          {"adaptive-routing", 0, NULL, 'A'},
-                                          {"slow", 1, NULL, 'L'},
-                                          {"deaths", 1, NULL, 'x'},
-                                          {"recoveries", 1, NULL, 'b'},
-                                          {0}};
+  static const struct option options[] = {{"seed", 1, NULL, 's'},       {"ranks", 1, NULL, 'r'},
+                                          {"devices", 1, NULL, 'd'},    {"gids", 1, NULL, 'g'},
+                                          {"qps", 1, NULL, 'q'},        {"api", 1, NULL, 'a'},
+                                          {"groups", 1, NULL, 'n'},     {"window", 1, NULL, 'w'},
+                                          {"largest", 1, NULL, 'l'},    {"multi", 0, NULL, 'm'},
+                                          {"merge", 0, NULL, 'M'},      {"dmabuf", 0, NULL, 'D'},
+                                          {"rate", 1, NULL, 'R'},       {"reroute", 1, NULL, 'o'},
+                                          {"recover", 1, NULL, 'c'},    {"all-dead", 1, NULL, 'e'},
+                                          {"fault", 1, NULL, 'f'},      {"must-fail", 0, NULL, 'F'},
+                                          {"soak", 1, NULL, 'S'},       {"verbose", 0, NULL, 'v'},
+                                          {"plugin", 1, NULL, 'p'},     {"verbs", 1, NULL, 'V'},
+                                          {"host-file", 1, NULL, 'h'},  {"seconds", 1, NULL, 't'},
+                                          {"rates", 1, NULL, 'T'},      {"telemetry", 1, NULL, 'y'},
+                                          {"split", 1, NULL, 'P'},      {"adaptive-routing", 0, NULL, 'A'},
+                                          {"slow", 1, NULL, 'L'},       {"deaths", 1, NULL, 'x'},
+                                          {"recoveries", 1, NULL, 'b'}, {0}};
   while ((option = getopt_long(n, words, "", options, NULL)) >= 0) {
     switch (option) {
       case 's': p.seed = strtoull(optarg, NULL, 10); break;
@@ -320,6 +329,7 @@ int main(int n, char **words) {
       case 'R': p.rate_mbytes = (uint32_t)atoi(optarg); break;
       case 'o': p.reroute_ms = atoi(optarg); break;
       case 'c': p.recover_ms = atoi(optarg); break;
+      case 'e': p.all_dead_ms = atoi(optarg); break;
       case 'f': add_fault(&schedule, optarg); break;
       case 'F': schedule.must_fail = true; break;
       case 'S': runs = sscanf(optarg, "%lu,%d", &first, &runs) == 2 ? runs : 0; break;

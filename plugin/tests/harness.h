@@ -15,7 +15,8 @@ enum outcome { WORKED = 0, ERROR_REPORTED = 1, DATA_WRONG = 2, BROKEN = 3, HUNG 
 
 struct plan {
   uint64_t seed;
-  int ranks, devices, gids, qps, version, groups, window, reroute_ms, recover_ms;
+  int ranks, devices, gids, qps, version, groups, window;
+  int reroute_ms, recover_ms, all_dead_ms;  // 0: as users have them
   bool multi, merge, dmabuf, verbose, adaptive_routing;
   int split;  // NCCL_IB_SPLIT_DATA_ON_QPS, -1 unset
   size_t largest;
@@ -37,6 +38,7 @@ enum fault_kind {
   ADDRESS_BACK,
   PORT_DOWN,
   PORT_UP,
+  RANK_KILLED,
   HOST_DARK,
   RECEIVE_REFUSED,  // once, the value-th that the host posts
   SEND_REFUSED,
@@ -53,6 +55,7 @@ struct schedule {
   int n;
   struct fault faults[MAX_FAULTS];
   bool must_fail;  // some rank loses every path
+  int killed;      // this rank, plus 1
 };
 
 // Shared by all processes of a run.

@@ -9,6 +9,9 @@
 //   peer flush once | ever  the NIC refuses the read of a flush: it is posted again; in the end that is an error
 //   peer tuner            both ends have a tuner table in force, but not the same
 //   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
+//   peer crowd            the other process is killed: 64 connections to it end, which is said once
+// Of the plugin's own times, stop and dark have RAILWEAVE_NET_ALL_DEAD_MS=500, hang and slow
+// RAILWEAVE_NET_PEER_MS=1500.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -36,7 +39,7 @@ static void *comm, *mr;
 static char *memory;
 static char last_warning[1024];
 static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int dead, redialled;
+static _Atomic int dead, redialled, warnings;
 
 static double now_ms(void) { return (double)fake_now_ns() / 1e6; }
 static void pause_ms(int ms) { usleep((useconds_t)ms * 1000); }
@@ -52,6 +55,7 @@ static void say(ncclDebugLogLevel level, unsigned long flags, const char *source
   pthread_mutex_lock(&warning_lock);  // the plugin's threads log as well
   if (level == NCCL_LOG_WARN) snprintf(last_warning, sizeof(last_warning), "%s", text);
   pthread_mutex_unlock(&warning_lock);
+  if (level == NCCL_LOG_WARN) warnings++;
   if (strstr(text, " is dead: ")) dead++;
   if (strstr(text, "set-up connection is back")) redialled++;
 }
@@ -319,6 +323,45 @@ static void close_many(bool sends) {
   hear('e');
 }
 
+static int end_crowd(pid_t other) {
+  enum { MANY = 64 };
+  void *comms[MANY], *requests[MANY];
+  bool ended[MANY] = {false};
+  int left = MANY, sizes[8], done;
+  for (int i = 0; i < MANY; i++) {
+    comm = NULL;
+    join(i % 2, false);
+    comms[i] = comm;
+    requests[i] = i % 2 ? NULL : receive(1);
+  }
+  hear('d');
+  kill(other, SIGKILL);
+  double begun = now_ms();
+  for (; left && now_ms() - begun < WITHIN_MS; usleep(50))
+    for (int i = 0; i < MANY; i++) {
+      ncclResult_t result = ncclSuccess;
+      comm = comms[i];
+      if (ended[i]) continue;
+      if (requests[i]) result = net.test(requests[i], &done, sizes);
+      else try_send(64, &result);
+      ended[i] = result != ncclSuccess;
+      left -= ended[i];
+    }
+  if (left) fail("%d of %d connections have no error", left, MANY);
+  if (warnings != 1 || !strstr(last_warning, "is gone")) fail("%d lines, not one", (int)warnings);
+  printf("%d connections end, one line says so\n", MANY);
+  return 0;
+}
+
+static void be_crowd(void) {
+  for (int i = 0; i < 64; i++) {
+    comm = NULL;
+    join(!(i % 2), false);
+  }
+  tell('d');
+  pause();
+}
+
 // A port where nobody listens: repeated calls, spread as NCCL spreads them, then an error.
 static void call_in_vain(void) {
   unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
@@ -369,6 +412,7 @@ static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "tuner")) return disagree(true), 0;
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
+  if (is(what, "crowd")) return end_crowd(other);
   if (is(what, "flush")) return refuse_flushes(is(state, "ever"));
   return watch(what, state, other);
 }
@@ -377,6 +421,7 @@ static void run_other(const char *what, const char *state) {
   if (is(what, "tcp")) lose_tcp(false);
   else if (is(what, "close")) close_many(false), net.finalize(&net);
   else if (is(what, "refused")) return;
+  else if (is(what, "crowd")) be_crowd();
   else if (is(what, "tuner")) disagree(false);
   else if (is(what, "stranger")) join(true, false), hear('d');
   else if (is(what, "flush")) join(true, false), finish(send_one(64)), hear('d'), pause();
@@ -398,6 +443,7 @@ int main(int n, char **words) {
   setenv("RAILWEAVE_NET_SPLIT_BYTES", "1024", 1);
   if (is(what, "refused")) setenv("NCCL_SOCKET_RETRY_CNT", "3", 1);
   if (is(what, "close")) setenv("RAILWEAVE_NET_TELEMETRY", state, 1);
+  if (is(what, "stop") || is(what, "dark")) setenv("RAILWEAVE_NET_ALL_DEAD_MS", "500", 1);
   if (is(what, "hang") || is(what, "slow")) setenv("RAILWEAVE_NET_PEER_MS", "1500", 1);
   fabric = fake_fabric_create(file, 2, 1, 4);
   if (!fabric || socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return 2;

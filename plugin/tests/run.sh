@@ -62,11 +62,17 @@ for state in polls flies waits half; do
 done
 for how in once ever; do cases+=("flush $how"); done
 for event in 0 1 3; do cases+=("event $event"); done
-cases+=(tcp stranger refused tuner fork)
+cases+=(tcp stranger refused tuner fork crowd)
 export -f case_
 printf '%s\n' "${cases[@]}" | xargs -P 3 -I CASE bash -c 'case_ "peer: CASE" ./peer CASE'
-case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
-case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
+case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --all-dead 500 --fault 50:port --must-fail
+case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --all-dead 500 --fault 50:dark --must-fail
+# With the times that users have: what NCCL's own transport rides through, this does.
+riding=(./harness --rate 20 --groups 1000 --largest 100000)
+case_ "a port is down for 50 ms" "${riding[@]}" --fault 50:port --fault 100:portup --deaths 16 --recoveries 8
+case_ "a port is down for 400 ms, flushes in between" "${riding[@]}" --dmabuf --fault 50:port --fault 450:portup --deaths 16 --recoveries 8
+case_ "no path lives for 3 s" "${riding[@]}" --fault 50:dark:3000 --deaths 16 --recoveries 8
+case_ "a killed rank is named at every end" ./harness --ranks 8 --rate 20 --groups 100000 --fault 50:kill:3
 telemetry=$(mktemp -d)
 touch -d '1 hour ago' "$telemetry/railweave-net-killed-1.prom"
 costs=$(mktemp)
