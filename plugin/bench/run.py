@@ -19,9 +19,11 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images" / "plugin"
+SLOW_PATHS_MBYTES = 20
 PATH_MBYTES = 25  # per second and path, low enough for two cores
 REROUTE_MS = 1500
 DOWN_S, UP_S, END_S = 3, 8, 14
+SIZES, SHARES = (4096, 16384, 65535, 262144, 1048576), (0.05, 0.1, 0.5)
 
 
 def main() -> int:
@@ -32,6 +34,7 @@ def main() -> int:
     draw_fault(rates(build, 4, END_S, ["--reroute", str(REROUTE_MS), "--recover", "300",
                                        "--fault", f"{DOWN_S * 1000}:down:1", "--fault", f"{UP_S * 1000}:up:1"]))  # fmt: skip
     draw_cpu(cpu(build))
+    print_slow({(size, share): slow(build, size, share) for size in SIZES for share in SHARES})
     return 0
 
 
@@ -54,6 +57,20 @@ def mean(samples: list[tuple[float, float]], start: float, end: float) -> float:
 def sustained(build: Path, qps: int) -> float:
     """MB/s in the last seconds of a short run."""
     return mean(rates(build, qps, 4, []), 1, 4)
+
+
+def slow(build: Path, size: int, share: float) -> float:
+    """Part of what four paths carry together while one is slow, messages of up to size bytes."""
+    left = round(SLOW_PATHS_MBYTES * share)
+    more = ["--largest", str(size), "--split", "-1", "--rate", str(SLOW_PATHS_MBYTES), "--fault", f"100:slow:1:{left}"]
+    return mean(rates(build, 4, 7, more), 3, 7) / (3 * SLOW_PATHS_MBYTES + left)
+
+
+def print_slow(parts: dict[tuple[int, float], float]) -> None:
+    """A table of them."""
+    print("| messages of up to | " + " | ".join(f"one path at {share:.0%}" for share in SHARES) + " |")
+    for size in SIZES:
+        print(f"| {size >> 10} KiB | " + " | ".join(f"{parts[size, share]:.0%}" for share in SHARES) + " |")
 
 
 def draw_scaling(by_qps: dict[int, float]) -> None:

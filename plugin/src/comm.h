@@ -166,6 +166,7 @@ struct rw_live {
   struct rw_load *loads[2 * RW_MAX_QPS];
   struct rw_load of_qp[RW_MAX_QPS];  // side by side: every message looks at all of them
   bool limited;                      // some get less than an even share at most
+  bool uneven;                       // some are slower than others
   bool all_suspect;                  // they are those from which nothing comes back, for want of better
   int weigh_waited;
   unsigned costs_seen;  // generation (costs.h)

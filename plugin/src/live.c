@@ -41,6 +41,7 @@ static void share_out(struct rw_comm *c) {
 }
 
 void rw_live_weigh(struct rw_comm *c) {
+  c->live.uneven = rw_params.weights && c->live.n > 1 && rw_pace(c->live.n, c->live.loads, c->now_ms * 1000000);
   if (rw_params.weights && c->live.n > 1) rw_weigh(c->live.n, c->live.loads, &c->live.weigh_waited);
   bool ramps = rw_costs_generation() != c->live.costs_seen;
   c->live.costs_seen = rw_costs_generation();

@@ -82,13 +82,15 @@ static void post_or_park(struct rw_comm *c, struct rw_qp *q, const struct rw_pie
 }
 
 // The queue pair of a whole message or piece: the next in turn, or a less loaded one.
-static struct rw_qp *next_qp(struct rw_comm *c) {
+static struct rw_qp *next_qp(struct rw_comm *c, uint64_t size) {
   if (c->live.n == 0) return NULL;
   int n = c->live.n < RW_SPREAD ? c->live.n : RW_SPREAD, first = c->sender.turn < c->live.n ? c->sender.turn : 0;
-  c->sender.turn = first + 1 < c->live.n ? first + 1 : 0;
-  // Nothing on its way and nobody held back: none can be better.
-  bool free = !c->live.limited && c->live.loads[first]->backlog == 0;
-  int chosen = free ? 0 : rw_choose(n, c->live.loads + first, rw_params.weights != 0);
+  // Nothing on its way, nobody held back and none slow: none can be better.
+  bool free = !c->live.limited && !c->live.uneven && c->live.loads[first]->cost == 0;
+  int chosen = free ? 0 : rw_choose(size, n, c->live.loads + first, rw_params.weights != 0);
+  // From the one that was chosen, so that those which slow ones leave their turns to are others each time.
+  c->sender.turn = first + chosen + 1;
+  if (c->sender.turn >= c->live.n) c->sender.turn -= c->live.n;
   struct rw_qp *q = &c->qps[c->live.qps[first + chosen]];
   for (int k = 0; k < n && !room(q); k++) q = &c->qps[c->live.qps[first + k]];
   return q;
@@ -111,7 +113,7 @@ static void send_whole(struct rw_comm *c, struct rw_request *r, size_t size, int
         .count = (uint8_t)count,
         .offset = offset,
         .length = (uint32_t)(size - offset < c->settings.max_message ? size - offset : c->settings.max_message)};
-    post_or_park(c, next_qp(c), &piece, now_ns);
+    post_or_park(c, next_qp(c, piece.length), &piece, now_ns);
   }
 }
 
@@ -221,7 +223,7 @@ static void sample_rate(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int6
 
 void rw_send_acked(struct rw_comm *c, struct rw_qp *q, int64_t now_ns) {
   struct rw_piece *p = &q->ring[q->acked++ % RW_RING];
-  rw_load_done(&c->live.of_qp[q - c->qps], p->length, now_ns - p->posted_ns);
+  rw_load_done(&c->live.of_qp[q - c->qps], p->length, p->posted_ns, now_ns);
   rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - p->posted_ns));
   sample_rate(q, p->length, p->posted_ns, now_ns);
   piece_done(c, p);
@@ -249,9 +251,9 @@ void rw_send_pending(struct rw_comm *c) {
   if (c->sender.pending_head == c->sender.pending_tail) return;
   int64_t now_ns = rw_now_ns();
   while (c->sender.pending_head != c->sender.pending_tail) {
-    struct rw_qp *q = c->live.n ? next_qp(c) : NULL;
-    if (!q || !room(q)) return;
     struct rw_piece piece = c->sender.pending[c->sender.pending_head % c->sender.pending_size];
+    struct rw_qp *q = c->live.n ? next_qp(c, piece.length) : NULL;
+    if (!q || !room(q)) return;
     if (!post(c, q, &piece, now_ns)) return;
     c->sender.pending_head++;
   }

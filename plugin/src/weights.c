@@ -5,13 +5,23 @@ enum {
   SLIVER = 8,  // less than even share / SLIVER is not worth a work request of its own
   ENOUGH = 4,  // pieces per queue pair that tell something
   WAITS = 10,
+  PROBE_EVERY = 32,  // times what the last one took: a window of messages waits for it
 };
 
 // A delay within NOISE of the others' says nothing; beyond, the weight changes by at most STEP a time.
-static const float NOISE = 1.25f, STEP = 0.8f, BACK = 0.1f, LEAST = 1.0f / 16;
+static const float NOISE = 1.25f, STEP = 0.8f, BACK = 0.1f, LEAST = 1.0f / 64;
+// A pace beyond SLOW_PACE counts, until it is below EVEN_PACE again.
+// Pieces of a divided message take so long on a path that crawls that weights, which wait for them, come too late.
+static const float SLOW_PACE = 1.25f, EVEN_PACE = 1.1f, CRAWLING = 4, FADE = 0.7f;
 static const float SLOW_BELOW = 0.85f, SLOW_UNTIL = 0.95f;
 
-void rw_load_reset(struct rw_load *load) { *load = (struct rw_load){.limit = RW_UNLIMITED, .weight = 1}; }
+void rw_load_reset(struct rw_load *load) { *load = (struct rw_load){.limit = RW_UNLIMITED, .weight = 1, .pace = 1}; }
+
+// How much quicker than this one the quickest is, by whichever measure says more. A pace below least is not counted.
+static float slowness(const struct rw_load *l, float least) {
+  float pace = l->pace >= least ? l->pace : 1;
+  return l->slow && l->weight * pace < 1 ? 1 / l->weight : pace;
+}
 
 // A vessel per queue pair: as wide as its weight, and filled already where its backlog exceeds the smallest one by more
 // than an even share. What is poured in stands equally high in all.
@@ -34,7 +44,7 @@ static bool alike(uint64_t even, int n, struct rw_load *const *loads, bool weigh
   bool special = false;
   for (int i = 0; i < n; i++) {
     const struct rw_load *l = loads[i];
-    special |= l->limit < RW_UNLIMITED || (weigh && l->slow);
+    special |= l->limit < RW_UNLIMITED || (weigh && (l->slow || l->pace >= CRAWLING));
     if (l->backlog < least) least = l->backlog;
     if (l->backlog > most) most = l->backlog;
   }
@@ -44,7 +54,7 @@ static bool alike(uint64_t even, int n, struct rw_load *const *loads, bool weigh
 static void set_up(float even, int n, struct rw_load *const *loads, bool weigh, struct vessel *v) {
   float least = -1;
   for (int i = 0; i < n; i++) {
-    v[i] = (struct vessel){.width = weigh && loads[i]->slow ? loads[i]->weight : 1, .in = true};
+    v[i] = (struct vessel){.width = weigh ? 1 / slowness(loads[i], CRAWLING) : 1, .in = true};
     v[i].held = weigh ? (float)loads[i]->backlog / v[i].width : 0;
     // One that is held back is no measure for the others: it is always empty.
     if (loads[i]->limit >= RW_UNLIMITED && (least < 0 || v[i].held < least)) least = v[i].held;
@@ -97,27 +107,53 @@ void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, u
   }
 }
 
-int rw_choose(int n, struct rw_load *const *loads, bool weigh) {
+int rw_choose(uint64_t size, int n, struct rw_load *const *loads, bool weigh) {
   int best = -1, any = 0;
+  float soonest = 0;
   uint64_t least = loads[0]->backlog;
-  bool limited = false;
-  for (int i = 0; i < n; i++) {
-    const struct rw_load *l = loads[i];
-    limited |= l->limit < RW_UNLIMITED;
-    if (l->backlog < least) least = l->backlog, any = i;
-  }
-  if (!limited) return weigh ? any : 0;
   for (int i = 0; i < n; i++) {
     struct rw_load *l = loads[i];
+    if (l->backlog < least) least = l->backlog, any = i;
     if (l->limit < RW_UNLIMITED) {
       if (l->credit < RW_UNLIMITED) l->credit += l->limit / (uint32_t)n;
       if (l->credit < RW_UNLIMITED) continue;
     }
-    if (best < 0 || (weigh && l->backlog < loads[best]->backlog)) best = i;
+    if (weigh && l->probe && l->cost == 0) {
+      l->probe = false;
+      best = i;
+      break;
+    }
+    float expected = weigh ? (float)(l->cost + size + RW_PIECE_COST) * slowness(l, 1) : 0;
+    if (best < 0 || expected < soonest) best = i, soonest = expected;
   }
   if (best < 0) return any;
   if (loads[best]->limit < RW_UNLIMITED) loads[best]->credit -= RW_UNLIMITED;
   return best;
+}
+
+bool rw_pace(int n, struct rw_load *const *loads, int64_t now_ns) {
+  float quickest = 0;
+  bool uneven = false;
+  for (int i = 0; i < n; i++) {
+    struct rw_load *l = loads[i];
+    if (l->busy_cost) {
+      // Sums that fade, so that what little a path carries when it is nearly idle says as little.
+      l->past_ns = l->past_ns * FADE + (float)l->busy_ns;
+      l->past_cost = l->past_cost * FADE + (float)l->busy_cost;
+      l->unit_ns = l->past_ns / l->past_cost;
+    }
+    l->busy_ns = 0;
+    l->busy_cost = 0;
+    if (l->unit_ns > 0 && (quickest <= 0 || l->unit_ns < quickest)) quickest = l->unit_ns;
+  }
+  for (int i = 0; i < n; i++) {
+    struct rw_load *l = loads[i];
+    float pace = l->unit_ns > 0 && quickest > 0 ? l->unit_ns / quickest : 1;
+    l->pace = pace > (l->pace > 1 ? EVEN_PACE : SLOW_PACE) ? pace : 1;
+    uneven |= l->pace > 1 || l->slow;
+    l->probe = l->pace > 1 && l->cost == 0 && now_ns - l->done_ns > PROBE_EVERY * l->took_ns;
+  }
+  return uneven;
 }
 
 static float factor(float delay, float others) {
