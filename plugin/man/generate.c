@@ -26,9 +26,9 @@ static void parameter(const char *name, const char *other, const char *kind, con
     printf("%s) ", other);
   }
   roff(text);
-  if (strcmp(kind, "INT") == 0 && strcmp(value, "-1") == 0) return;
+  if (strcmp(kind, "TEXT") != 0 && strcmp(value, "-1") == 0) return;
   if (strcmp(value, "\"\"") == 0 ||
-      (strcmp(kind, "INT") == 0 && strcmp(value, "0") == 0 && strstr(text, "Where unset")))
+      (strcmp(kind, "TEXT") != 0 && strcmp(value, "0") == 0 && strstr(text, "Where unset")))
     return;
   char bare[128];
   size_t quoted = *value == '"';

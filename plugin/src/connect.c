@@ -41,6 +41,7 @@ struct handle {
   uint64_t nonce;
   union rw_address address;
   struct connecting *connecting;
+  char host[48];  // of the listening end; other versions may have none here
 };
 _Static_assert(sizeof(struct handle) <= NCCL_NET_HANDLE_MAXSIZE, "struct handle");
 
@@ -63,6 +64,7 @@ ncclResult_t rw_listen_on(const struct rw_context *context, int device, void *op
   if (!l) return v ? ncclSystemError : ncclInvalidArgument;
   struct handle h = {.magic = HANDLE_MAGIC, .version = RW_WIRE_VERSION};
   if (getrandom(&h.nonce, sizeof(h.nonce), 0) != sizeof(h.nonce)) h.nonce = (uintptr_t)l ^ (uint64_t)rw_now_ns();
+  gethostname(h.host, sizeof(h.host) - 1);
   l->pending.fd = rw_listen(&h.address);
   l->nonce = h.nonce;
   l->traffic_class = context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF;
@@ -125,7 +127,15 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
   char text[512];
   *out = NULL;
   if (h->magic != HANDLE_MAGIC || h->version != RW_WIRE_VERSION) {
-    rw_warn("the other end's handle is not of this plugin's version: install the same plugin on all servers");
+    char here[RW_NAME] = "";
+    gethostname(here, sizeof(here) - 1);
+    if (h->magic != HANDLE_MAGIC)
+      rw_warn("the other end listens with another net plugin: set NCCL_NET_PLUGIN=railweave on all servers");
+    else
+      rw_warn(
+          "%.47s speaks version %u of the plugin's protocol, %s (this end) version %d: install the same plugin on all "
+          "servers",
+          h->host[0] ? h->host : "the other end", h->version, here, RW_WIRE_VERSION);
     return ncclInvalidUsage;
   }
   if (!s) {

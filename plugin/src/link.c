@@ -173,6 +173,17 @@ void rw_link_flush(struct rw_link *link) {
   }
 }
 
+static void complain_of_version(const struct rw_link *link, unsigned version) {
+  union rw_address there;
+  socklen_t size = sizeof(there);
+  char text[80] = "the other end", here[64] = "";
+  if (getpeername(link->fd, &there.any, &size) == 0) rw_address_text(&there, text, sizeof(text));
+  gethostname(here, sizeof(here) - 1);
+  rw_warn(
+      "%s speaks version %u of the plugin's protocol, %s (this end) version %d: install the same plugin on all servers",
+      text, version, here, RW_WIRE_VERSION);
+}
+
 static bool whole(struct rw_link *link, struct rw_cursor *body, int *type) {
   struct rw_cursor header = {.at = link->in, .end = link->in + link->in_used};
   if (link->in_used < RW_WIRE_HEADER) return false;
@@ -181,10 +192,7 @@ static bool whole(struct rw_link *link, struct rw_cursor *body, int *type) {
   *type = rw_get16(&header);
   uint32_t length = rw_get32(&header);
   if (magic != RW_WIRE_MAGIC || version != RW_WIRE_VERSION || length > RW_WIRE_BODY) {
-    if (!link->failed && magic == RW_WIRE_MAGIC && version != RW_WIRE_VERSION)
-      rw_warn(
-          "the other end speaks version %u of the set-up protocol, this one %d: install the same plugin on all servers",
-          version, RW_WIRE_VERSION);
+    if (!link->failed && magic == RW_WIRE_MAGIC && version != RW_WIRE_VERSION) complain_of_version(link, version);
     link->failed = true;
     return false;
   }

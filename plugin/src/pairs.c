@@ -178,14 +178,38 @@ static uint64_t hash_of(const struct rw_end *a, const struct rw_end *b, const st
   return hash;
 }
 
-static void same_scheme(struct rw_end *a, struct rw_end *b) {
+static void same_scheme(struct rw_end *a, struct rw_end *b, char *doubt, size_t size) {
+  static const char *const by[] = {"the rank of its address", "RAILWEAVE_NET_COLOR_BITS", "its host file"};
   for (int i = 0; i < a->n; i++)
     for (int j = 0; j < b->n; j++)
       if (a->devices[i].gids.scheme != b->devices[j].gids.scheme) {
+        snprintf(
+            doubt, size,
+            "a path's color is %s on %s, and %s on %s: both take ranks, which may differ. Install host.json on both",
+            by[a->devices[i].gids.scheme % 3], a->host, by[b->devices[j].gids.scheme % 3], b->host);
         for (int k = 0; k < a->n; k++) rw_gids_color_by_rank(&a->devices[k].gids);
         for (int k = 0; k < b->n; k++) rw_gids_color_by_rank(&b->devices[k].gids);
         return;
       }
+}
+
+// Colors that both ends have, and yet not the same: ranks shift when an address is missing, and files may be of two
+// designs.
+static void doubt_colors(const struct rw_end *a, const struct rw_end *b, int i, int j, char *doubt, size_t size) {
+  const struct rw_end_device *x = &a->devices[i], *y = &b->devices[j];
+  if (doubt[0]) return;
+  if (x->gids.scheme == RW_COLOR_RANK && x->gids.n != y->gids.n && x->gids.n > 0 && y->gids.n > 0)
+    snprintf(doubt, size,
+             "%s of %s has %d addresses, %s of %s has %d, and colors are ranks: which one is missing cannot be told. "
+             "Look at "
+             "railweave host gids, install host.json on both, or set RAILWEAVE_NET_COLOR_BITS",
+             x->name, a->host, x->gids.n, y->name, b->host, y->gids.n);
+  for (int g = 0; g < x->gids.n && !doubt[0]; g++)
+    for (int h = 0; h < y->gids.n; h++)
+      if (x->gids.gids[g].color == y->gids.gids[h].color && x->gids.gids[g].color_name[0] &&
+          strcmp(x->gids.gids[g].color_name, y->gids.gids[h].color_name))
+        snprintf(doubt, size, "color %d is %s on %s and %s on %s: their host files are of different designs",
+                 x->gids.gids[g].color, x->gids.gids[g].color_name, a->host, y->gids.gids[h].color_name, b->host);
 }
 
 bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, char *why, size_t size) {
@@ -202,16 +226,21 @@ bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, 
         a->host, b->host, (unsigned long long)a->tuner, (unsigned long long)b->tuner);
     return false;
   }
-  same_scheme(a, b);
+  same_scheme(a, b, t->doubt, sizeof(t->doubt));
   for (int r = 0; r < rows; r++) {
     const struct rw_gid_list *ga = &a->devices[r % a->n].gids, *gb = &b->devices[r % b->n].gids;
     int n = common_colors(ga, gb, pairs), larger = ga->n > gb->n ? ga->n : gb->n;
     if (n > most) most = n;
+    doubt_colors(a, b, r % a->n, r % b->n, t->doubt, sizeof(t->doubt));
     if ((a->strict || b->strict) && n < larger) {
       snprintf(why, size, "%s of %s and %s of %s have %d path colors in common, not %d (RAILWEAVE_NET_STRICT)",
                a->devices[r % a->n].name, a->host, b->devices[r % b->n].name, b->host, n, larger);
       return false;
     }
+  }
+  if (t->doubt[0] && (a->strict || b->strict)) {
+    snprintf(why, size, "%s (RAILWEAVE_NET_STRICT)", t->doubt);
+    return false;
   }
   int wished = a->qps > b->qps ? a->qps : b->qps;
   t->n = rows * (wished ? wished : most);

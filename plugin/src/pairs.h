@@ -37,8 +37,9 @@ struct rw_pair {
 };
 
 struct rw_pair_table {
-  int n, paths;   // paths: different pairs among the n
-  bool fallback;  // some pair of devices had no common color
+  int n, paths;     // paths: different pairs among the n
+  bool fallback;    // some pair of devices had no common color
+  char doubt[256];  // why a queue pair may have its ends on different colors; "": it has not
   struct rw_pair pairs[RW_MAX_QPS];
   uint64_t hash;
 };

@@ -10,6 +10,7 @@ struct rw_params {
 #define INT(field) \
   int field;       \
   bool field##_set;
+#define WITHIN(least, most) INT
 #define TEXT(field)  \
   const char *field; \
   bool field##_set;
@@ -17,6 +18,7 @@ struct rw_params {
 #include "params.def"
 #undef PARAM
 #undef INT
+#undef WITHIN
 #undef TEXT
 #undef SECTION
 #undef NOT_USED

@@ -57,10 +57,13 @@ static void announce(struct rw_comm *c) {
         "%s and %s have NICs without a path color in common: those use one address each. Look at their prefixes "
         "(railweave host gids on both)",
         c->local.host, c->remote.host);
+  static _Atomic bool doubted, said;
+  if (c->table.doubt[0] && !atomic_exchange(&doubted, true))
+    rw_warn("queue pairs to %s may cross colors: %s. RAILWEAVE_NET_STRICT=1 refuses this", c->remote.host,
+            c->table.doubt);
   for (int i = 0; i < c->local.n && !c->table.fallback; i++) {
     int here = c->local.devices[i].gids.n, there = c->remote.devices[i % c->remote.n].gids.n;
-    static _Atomic bool said;
-    if (here != there && !atomic_exchange(&said, true))
+    if (here != there && !c->table.doubt[0] && !atomic_exchange(&said, true))
       rw_warn("%s of %s has %d paths, %s of %s has %d: only common colors are used", c->local.devices[i].name,
               c->local.host, here, c->remote.devices[i % c->remote.n].name, c->remote.host, there);
   }

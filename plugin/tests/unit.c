@@ -48,6 +48,17 @@ static void parameters(void) {
   CHECK(rw_params.sl == -1 && !rw_params.sl_set);
   CHECK(rw_params.qps == 3 && rw_params.qps_set);
   CHECK(rw_params.retry_cnt == 7 && !rw_params.retry_cnt_set);
+  // What means nothing is as if it were not set.
+  setenv("NCCL_IB_ADDR_RANGE", "nonsense", 1), setenv("NCCL_IB_ADDR_FAMILY", "inet", 1), setenv("NCCL_IB_TC", "300", 1);
+  rw_params_read();
+  CHECK(!rw_params.addr_range[0] && !rw_params.addr_family[0] && rw_params.tc == -1);
+  setenv("NCCL_IB_ADDR_RANGE", "10.0.0.0/33", 1);
+  rw_params_read();
+  CHECK(!rw_params.addr_range[0]);
+  setenv("NCCL_IB_ADDR_RANGE", "10.0.0.0/8", 1);
+  rw_params_read();
+  CHECK(strcmp(rw_params.addr_range, "10.0.0.0/8") == 0);
+  unsetenv("NCCL_IB_ADDR_RANGE"), unsetenv("NCCL_IB_ADDR_FAMILY"), unsetenv("NCCL_IB_TC");
   setenv("NCCL_IB_QPS_PER_CONNECTION", "5", 1);
   rw_params_read();
   CHECK(rw_params.qps == 5);
@@ -247,6 +258,23 @@ static void pair_tables(void) {
         t.pairs[5].color == 4);
   a.strict = true;
   CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(why, "3 path colors in common, not 4"));
+  // Ends that may mean different paths by one color.
+  a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 1, RW_COLOR_FILE);
+  strcpy(a.host, "one"), strcpy(b.host, "two");
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(t.doubt, "COLOR_BITS on one") &&
+        strstr(t.doubt, "on two"));
+  a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 1, RW_COLOR_FILE);
+  b.strict = true;
+  CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(why, "STRICT"));
+  a = end_with(1, 4, 1, RW_COLOR_RANK), b = end_with(1, 3, 2, RW_COLOR_RANK);
+  strcpy(a.host, "one"), strcpy(b.host, "two");
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(t.doubt, "of one has 4") &&
+        strstr(t.doubt, "of two has 3"));
+  a = end_with(1, 4, 1, RW_COLOR_FILE), b = end_with(1, 4, 1, RW_COLOR_FILE);
+  strcpy(a.devices[0].gids.gids[1].color_name, "red"), strcpy(b.devices[0].gids.gids[1].color_name, "blue");
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(t.doubt, "color 2 is red"));
+  strcpy(b.devices[0].gids.gids[1].color_name, "red");
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && !t.doubt[0]);
   a = end_with(1, 2, 1, RW_COLOR_BITS), b = end_with(1, 2, 9, RW_COLOR_BITS);
   CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.fallback && t.n == 1 && t.paths == 1);
   a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 11, RW_COLOR_RANK);
@@ -299,6 +327,55 @@ static void records(void) {
   CHECK((imm >> 15 & 255) == 300 % 256 && (imm >> 23 & 127) == 1 && (imm >> 12 & 7) == 5 && (imm >> 6 & 63) == 63 &&
         (imm & 63) == 63);
   CHECK(!(rw_imm(UINT64_MAX, 7, 63, 64) & (RW_IMM_CONTROL | RW_IMM_SIZED)));
+}
+
+static uint64_t hash(uint64_t sum, const void *data, size_t n) {
+  for (const uint8_t *p = data; n--; p++) sum = (sum ^ *p) * 0x100000001b3u;
+  return sum;
+}
+
+// What two hosts exchange, by version: whoever changes it raises RW_WIRE_VERSION, and records the new sum here.
+static void wire(void) {
+  static const uint64_t sum_of_version_3 = 0x21eafdd51f948dd6u;
+  uint8_t buffer[RW_WIRE_BODY];
+  struct rw_record record;
+  struct rw_record_fields f = {.sequence = 1,
+                               .echo = 2,
+                               .epoch = 3,
+                               .arrived = 4,
+                               .qpn = 5,
+                               .psn = 6,
+                               .ece_vendor = 7,
+                               .ece_options = 8,
+                               .kind = RW_SAYS_CLOSED,
+                               .wants_echo = true,
+                               .port_down = true,
+                               .gid = {9}};
+  struct rw_end e = end_with(2, 3, 1, RW_COLOR_FILE);
+  strcpy(e.host, "host"), strcpy(e.devices[1].name, "device"), strcpy(e.devices[1].leaf, "leaf"),
+      strcpy(e.devices[1].leaf_port, "port"), strcpy(e.devices[1].gids.gids[2].color_name, "blue");
+  e.process = 11, e.pid = 12, e.rank = 13, e.local_rank = 14, e.qps = 15, e.strict = true, e.adaptive_routing = true,
+  e.tuner = 16;
+  e.devices[1].guid = 17, e.devices[1].port = 18, e.devices[1].mtu = 4, e.devices[1].ethernet = 1,
+  e.devices[1].lid = 19;
+  struct rw_cursor c = {.at = buffer, .end = buffer + sizeof(buffer)};
+  rw_end_put(&c, &e);
+  rw_record_encode(&f, &record);
+  const size_t layout[] = {sizeof(struct rw_shared),
+                           sizeof(struct rw_cts),
+                           offsetof(struct rw_cts, number),
+                           offsetof(struct rw_shared, record_in),
+                           offsetof(struct rw_shared, size_in),
+                           offsetof(struct rw_shared, probe),
+                           offsetof(struct rw_shared, beat_in),
+                           RW_CAUSE,
+                           RW_SAYS_LIVE,
+                           rw_imm(300, 5, 3, 4)};
+  uint64_t sum = hash(hash(hash(0xcbf29ce484222325u, buffer, (size_t)(c.at - buffer)), &record, sizeof(record)), layout,
+                      sizeof(layout));
+  if (RW_WIRE_VERSION != 3 || sum != sum_of_version_3)
+    printf("the wire's layout is %#llx, version %d\n", (unsigned long long)sum, RW_WIRE_VERSION);
+  CHECK(RW_WIRE_VERSION == 3 && sum == sum_of_version_3);
 }
 
 static void histograms(void) {
@@ -356,6 +433,7 @@ int main(void) {
   addresses();
   pair_tables();
   records();
+  wire();
   histograms();
   live();
   if (!failures) puts("unit: all well");
