@@ -210,10 +210,10 @@ UP_TO = "over 400G: an all-to-all takes up to"
 @pytest.mark.parametrize(
     ("spines", "balancing", "job", "wanted"),
     [
-        (4, "{mode: rlb}", "{}", ("info", f"each message is split into 4 parts {UP_TO} 28% longer than with whole messages", 4)),
-        (2, "{mode: rlb}", "{}", None),  # two parts and a word are posted while the bytes are sent
-        (2, "{mode: rlb}", "{qps_per_connection: 8}", ("info", f"each message is split into 8 parts {UP_TO} 130% longer than with whole messages", 9)),
-        (4, "{mode: rlb}", "{qps_per_connection: 2}", None),
+        (4, "{mode: rlb}", "{}", None),
+        (2, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", None),  # two parts and a word are posted while the bytes are sent
+        (2, "{mode: rlb}", "{qps_per_connection: 8, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"each message is split into 8 parts {UP_TO} 130% longer than with whole messages", 9)),
+        (4, "{mode: rlb}", "{qps_per_connection: 2, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", None),
         (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 0}}", None),
         (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: null}}", None),
         (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"each message is split into 4 parts {UP_TO} 28% longer than with whole messages", 9)),

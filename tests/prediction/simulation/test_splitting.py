@@ -24,8 +24,10 @@ PLAIN = (
     ("multitenancy-lab", "tenant-1", "0"),
     ("mi300x-leaf-31", None, "0"),
     ("dci-50km", None, "1"),
+    ("h100-rlb", None, "0"),
+    ("two-planes", None, "0"),
 )
-"""Examples without path colors, a tenant each, and the design's choice: between sites distance bounds a queue pair."""
+"""Examples, a tenant each, and the design's choice: between sites distance bounds a queue pair."""
 
 
 def with_job(network: Network, **job: Any) -> Network:
@@ -34,7 +36,7 @@ def with_job(network: Network, **job: Any) -> Network:
 
 
 @pytest.mark.slow
-def test_without_path_colors_the_design_takes_what_predictions_prefer() -> None:
+def test_the_design_takes_what_predictions_prefer() -> None:
     """As the existing choice of a number of queue pairs has it: by the product of the times of three collectives.
 
     Over all examples the choice is better; on each it is at most a tenth from the better one.
@@ -42,7 +44,9 @@ def test_without_path_colors_the_design_takes_what_predictions_prefer() -> None:
     over_all = 1.0
     for name, tenant, wanted in PLAIN:
         network = with_job(example(name), qps_per_connection=4)
-        given = designed_variables(network, 1)
+        given = designed_variables(
+            network, 4 if network.hosts.job.net_plugin or any(f.colors for f in network.fabrics) else 1
+        )
         assert (given[QUEUE_PAIRS], given[SPLIT]) == ("4", wanted)
         bed = bed_of(network, tenant=tenant)
         times = {
@@ -80,12 +84,13 @@ def test_the_arithmetic_of_the_finding_is_beyond_predictions(name: str, qps: int
 @pytest.mark.parametrize(
     ("name", "asked", "costs"),
     [
-        ("two-planes", {"collective": "all-reduce", "size": "64M"}, True),
-        ("h100-rlb", {"collective": "all-to-all", "size": "4M"}, True),
-        ("h100-rlb", {"collective": "all-reduce", "size": "64M"}, True),  # NVLSTree has messages of 64 KiB
-        ("h100-rlb", {"collective": "all-reduce", "size": "1G"}, False),
-        ("h100-rlb", {"collective": "all-to-all", "size": "4M", "qps": 1}, False),
-        ("h100-rlb", {"collective": "all-to-all", "size": "4M", "nccl": [f"{SPLIT}=0"]}, False),
+        ("two-planes", {"collective": "all-reduce", "size": "64M"}, False),
+        ("two-planes", {"collective": "all-reduce", "size": "64M", "nccl": [f"{SPLIT}=1"]}, True),
+        ("h100-rlb", {"collective": "all-to-all", "size": "4M", "nccl": [f"{SPLIT}=1"]}, True),
+        # NVLSTree has messages of 64 KiB
+        ("h100-rlb", {"collective": "all-reduce", "size": "64M", "nccl": [f"{SPLIT}=1"]}, True),
+        ("h100-rlb", {"collective": "all-to-all", "size": "4M", "qps": 1, "nccl": [f"{SPLIT}=1"]}, False),
+        ("h100-rlb", {"collective": "all-to-all", "size": "4M"}, False),
         ("dci-50km", {"collective": "all-to-all", "size": "16M"}, False),
         (
             "evpn-gpu-isolation",
@@ -111,9 +116,9 @@ def test_a_simulation_names_the_setting_that_costs_more_than_a_tenth(
 @pytest.mark.parametrize(
     ("environment", "colors", "wanted"),
     [
-        ({}, 4, {QUEUE_PAIRS: "4", SPLIT: "1"}),
+        ({}, 4, {QUEUE_PAIRS: "4", SPLIT: "0"}),
         ({}, 1, {}),
-        ({SPLIT: 0}, 4, {QUEUE_PAIRS: "4", SPLIT: "0"}),
+        ({SPLIT: 1}, 4, {QUEUE_PAIRS: "4", SPLIT: "1"}),
         ({SPLIT: None}, 4, {QUEUE_PAIRS: "4"}),
         ({SPLIT: "$MINE", QUEUE_PAIRS: "2"}, 4, {QUEUE_PAIRS: "2"}),
     ],
@@ -127,5 +132,5 @@ def test_simulations_take_what_servers_are_given(
 def test_an_explicit_setting_of_the_fabric_file_is_what_runs() -> None:
     network = example("h100-rlb")
     bed = bed_of(network)
-    whole = predict(with_job(network, environment={SPLIT: 0}), "all-to-all", 16 * MIB, bed=bed)
-    assert whole.time_ps == predict(network, "all-to-all", 16 * MIB, nccl={SPLIT: "0"}, bed=bed).time_ps
+    parts = predict(with_job(network, environment={SPLIT: 1}), "all-to-all", 16 * MIB, bed=bed)
+    assert parts.time_ps == predict(network, "all-to-all", 16 * MIB, nccl={SPLIT: "1"}, bed=bed).time_ps

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.model.catalog.hardware import ServerModel
-    from railweave.model.intent.reading.document import Key
     from railweave.model.network.devices import Cable, Fabric
 
 
@@ -55,16 +54,13 @@ JOB_PORTS_APART = Rule(
 )
 JOB_SPLIT_DATA = Rule(
     id="job-split-data",
-    severity="info",
-    sometimes="warning",
+    severity="warning",
     applies="design",
-    fault="splitting each message over all queue pairs of a connection makes all-to-all slower; severity warning if "
-    "the fabric file sets it",
+    fault="the fabric file splits each message over all queue pairs of a connection, which makes all-to-all slower",
     why="NCCL has one proxy thread per NIC, which posts the parts one after another; 0.67 us for each part is "
     "longer than the part takes to send",
-    fix="with path colors, railweave's net plugin measures paths by these parts, so the design keeps "
-    "NCCL_IB_SPLIT_DATA_ON_QPS=1. To reduce the cost, use fewer queue pairs (`hosts.job.qps_per_connection`); "
-    "`railweave sim --nccl NCCL_IB_SPLIT_DATA_ON_QPS=0` predicts the difference",
+    fix="remove NCCL_IB_SPLIT_DATA_ON_QPS: whole messages take the queue pairs in turn. `railweave sim --nccl "
+    "NCCL_IB_SPLIT_DATA_ON_QPS=0` predicts the difference",
 )
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
@@ -114,23 +110,16 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
         if pairs is not None and pairs < len(fabric.colors):
             message = f"{pairs} queue pairs per connection over {len(fabric.colors)} path colors of {fabric.name}"
             context.finding(JOB_QUEUE_PAIRS, fabric.name, where, message)
-        at = where if pairs else ("fabrics", fabric.name)
-        _check_splitting(context, fabric, models, pairs or max(len(fabric.colors), 1), at)
+        if fabric.interconnect is None and str(job.environment.get(SPLIT)) == "1":
+            _check_splitting(context, fabric, models, pairs or max(len(fabric.colors), 1))
 
 
-def _check_splitting(
-    context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
-) -> None:
-    """Record a finding if jobs split each message over several queue pairs and this makes an all-to-all much slower.
+def _check_splitting(context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int) -> None:
+    """Record a finding if splitting each message over several queue pairs makes an all-to-all much slower.
 
     The finding is about the NICs with the highest cost. ``pairs`` is the number of queue pairs per connection. ``models`` are the
-    server models. ``where`` is the key path to report if no environment variable of jobs requests splitting. Fabrics with links
-    between sites are not checked, because there the distance limits the data in flight.
+    server models. Fabrics with links between sites are not checked, because there the distance limits the data in flight.
     """
-    job = context.source.spec.hosts.job
-    asked = SPLIT in job.environment
-    if fabric.interconnect is not None or (str(job.environment[SPLIT]) != "1" if asked else not fabric.colors):
-        return
     costs: list[tuple[float, str]] = []
     for model in models:
         group = model.nics.get(fabric.nics)
@@ -146,8 +135,7 @@ def _check_splitting(
         costs.append((cost, message))
     cost, message = max(costs, default=(0.0, ""))
     if cost > COSTLY:
-        at = ("hosts", "job", "environment", SPLIT) if asked else where
-        context.finding(JOB_SPLIT_DATA, fabric.name, at, message, severity="warning" if asked else None)
+        context.finding(JOB_SPLIT_DATA, fabric.name, ("hosts", "job", "environment", SPLIT), message)
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:

@@ -7,6 +7,9 @@ from typing import Literal
 QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
 """NCCL's variables for the queue pairs of a connection, and for splitting each message over all of them."""
 
+PLUGIN = "railweave"
+"""The name of railweave's net plugin in NCCL_NET_PLUGIN and NCCL_NET."""
+
 POST_COST_PS = 670_000
 """Picoseconds that NCCL's network proxy takes, per NIC, to post a message.
 

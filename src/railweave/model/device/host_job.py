@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
+from railweave.model.catalog.rdma import PLUGIN
 from railweave.model.device.host_model import HostAddress, HostNic, HostQos, Variable
 from railweave.model.device.queue_pairs import queue_pairs
 
@@ -59,7 +60,6 @@ def _holds(
     )
 
 
-PLUGIN = "railweave"
 PLUGIN_FOLDER = "/usr/local/lib"
 AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 """The folder of Open MPI on servers with AMD GPUs (Thor2 guide, section 8.7.2)."""
@@ -89,7 +89,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
     far = scope.long_haul.get(fabric_qos.fabric)
     variables = [
-        *([_plugin(wanted)] if colored else []),
+        *(_plugin(wanted) if colored else []),
         *(Variable(name, *text) for name, text in queue_pairs(wanted, len(first) if colored else 0, far).items()),
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
@@ -172,9 +172,19 @@ def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
-def _plugin(wanted: Job) -> Variable:
-    why = "the net plug-in that gives each queue pair a path color"
-    return Variable("NCCL_NET_PLUGIN", wanted.net_plugin or PLUGIN, why)
+def _plugin(wanted: Job) -> list[Variable]:
+    """Return the variables by which the library loads the net plugin, and stops if railweave's own cannot start.
+
+    NCCL chooses its device-initiated transports (GIN, RMA) without regard to NCCL_NET (NCCL 2.30, ``plugin/gin.cc``).
+    """
+    name = wanted.net_plugin or PLUGIN
+    variables = [Variable("NCCL_NET_PLUGIN", name, "the net plug-in that gives each queue pair a path color")]
+    if name == PLUGIN:
+        why = (
+            "a server on which the plug-in cannot start stops the job: else its own transport would be used in silence"
+        )
+        variables.append(Variable("NCCL_NET", PLUGIN, why))
+    return variables
 
 
 def _tuner(wanted: Job) -> list[Variable]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
+from railweave.model.catalog.rdma import PLUGIN, QUEUE_PAIRS, SPLIT
 from railweave.model.device.host_scope import LongHaul, environment, long_haul
 
 if TYPE_CHECKING:
@@ -35,24 +35,24 @@ def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str,
     """Return (value, reason) of the two variables for queue pairs, by variable name. Return {} to keep NCCL's default.
 
     ``wanted`` holds the job settings of the fabric file, ``colors`` is the number of path colors of a NIC, and ``far`` holds the
-    settings for long links or is None. With path colors, messages are always split, because the net plugin balances paths by
-    splitting messages.
+    settings for long links or is None. With path colors too, messages stay whole: the net plugin gives each to the queue pair
+    that is expected to deliver it first.
     """
-    if colors:
-        why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"
+    if wanted.qps_per_connection is None and not colors:
+        return {}
+    why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"
+    if colors and wanted.net_plugin not in {None, PLUGIN}:
         return {
             QUEUE_PAIRS: (str(wanted.qps_per_connection or colors), why),
-            SPLIT: ("1", "every message is split over all queue pairs, hence all paths"),
+            SPLIT: ("1", "every message is split over all queue pairs, as the plug-in's document has it"),
         }
-    if wanted.qps_per_connection is None:
-        return {}
     bounded = far is not None and far.per_connection is not None
     whole = (
         "messages take the queue pairs in turn: split over all of them, each part would take the proxy 0.67 us, "
         "and predictions are slower"
     )
     return {
-        QUEUE_PAIRS: (str(wanted.qps_per_connection), "queue pairs per connection"),
+        QUEUE_PAIRS: (str(wanted.qps_per_connection or colors), why),
         SPLIT: ("1", "every message is split over all queue pairs, as the distance bounds each of them")
         if bounded
         else ("0", whole),

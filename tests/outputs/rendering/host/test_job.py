@@ -16,10 +16,10 @@ from tests.outputs.rendering.host.stand_ins import config_of, server
 H100_DEVICES = "mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_9:1,mlx5_10:1,mlx5_11:1"
 MI300X_DEVICES = ",".join(f"bnxt_re{number}:1" for number in range(8))
 
-# RDMA load-balancing document, "Running the NCCL Job", less what is resolved (UCX_IB_GID_INDEX) or ours (the plug-in).
+# RDMA load-balancing document, "Running the NCCL Job", less what is resolved (UCX_IB_GID_INDEX), ours (the plug-in), or
+# decided by prediction (NCCL_IB_SPLIT_DATA_ON_QPS).
 RLB = {
     "NCCL_IB_QPS_PER_CONNECTION": "4",
-    "NCCL_IB_SPLIT_DATA_ON_QPS": "1",
     "NCCL_IB_ADDR_FAMILY": "AF_INET6",
     "NCCL_SOCKET_FAMILY": "AF_INET6",
     "NCCL_SOCKET_NTHREADS": "8",
@@ -67,6 +67,8 @@ def test_path_colors() -> None:
     config = server("h100-rlb")
     plugin = {
         "NCCL_NET_PLUGIN": "railweave",
+        "NCCL_NET": "railweave",
+        "NCCL_IB_SPLIT_DATA_ON_QPS": "0",
         "NCCL_IB_HCA": f"={H100_DEVICES}",
         "RAILWEAVE_NET_TUNER_FILE": "/etc/railweave/tuner.json",
         "LD_LIBRARY_PATH": "$LD_LIBRARY_PATH:/usr/local/lib",
@@ -122,7 +124,9 @@ def test_without_colors_the_plug_in_is_not_asked_for(tmp_path: Path) -> None:
     [
         ("ecmp", "{}", {}),
         ("ecmp", "{qps_per_connection: 4}", {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "0"}),
-        ("rlb", "{qps_per_connection: 4}", {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "1"}),
+        ("rlb", "{}", {"QPS_PER_CONNECTION": "2", "SPLIT_DATA_ON_QPS": "0"}),
+        ("rlb", "{qps_per_connection: 4}", {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "0"}),
+        ("rlb", "{net_plugin: juniper-ib}", {"QPS_PER_CONNECTION": "2", "SPLIT_DATA_ON_QPS": "1"}),
         (
             "ecmp",
             "{qps_per_connection: 4, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}",
@@ -133,7 +137,7 @@ def test_without_colors_the_plug_in_is_not_asked_for(tmp_path: Path) -> None:
 def test_messages_are_split_only_where_that_is_not_slower(
     tmp_path: Path, mode: str, job: str, wanted: dict[str, str]
 ) -> None:
-    """A net plugin weighs paths by the parts of a message; without it whole messages take the queue pairs in turn."""
+    """Whole messages take the queue pairs in turn, but with the plugin of the document, which splits them."""
     config = config_of(tmp_path, more=f"    load_balancing: {{mode: {mode}}}\nhosts: {{job: {job}}}")
     found = {name.removeprefix("NCCL_IB_"): value for name, value in variables(config).items() if "_QPS" in name}
     assert found == wanted

@@ -77,7 +77,7 @@ _OFI_PROVIDER = re.compile(r"NET/OFI .*[Pp]rovider is ((?:tcp|sockets|udp|net)\S
     why="TCP sockets over the bootstrap's interface have a tenth of RDMA's bandwidth; NCCL uses them without a "
     "message if it finds no RDMA device",
     fix="make sure that `ibv_devinfo` lists the NICs inside the job (in a container: /dev/infiniband, memlock), "
-    "and that NCCL_IB_DISABLE and NCCL_NET are not set",
+    "that NCCL_IB_DISABLE is not set, and that NCCL_NET is not Socket",
 )
 def sockets(case: Case) -> Iterator[FindingPlace]:
     """NCCL uses RDMA.
