@@ -75,13 +75,32 @@ int fake_end_of(const struct fake_fabric *f, const uint8_t gid[16]) {
   return -1;
 }
 
+void fake_route(const struct fake_fabric *f, int source_end, int target_end, uint32_t flow_label, int *from, int *to) {
+  *from = source_end;
+  *to = target_end;
+  int spines = atomic_load_explicit(&f->spines, memory_order_relaxed);
+  if (spines == 0 || target_end < 0) return;
+  // Both ways of a pair of addresses by the same hash of the same, but for the port: ports of both ends differ.
+  uint64_t hash =
+      ((uint64_t)source_end << 40 ^ (uint64_t)target_end << 20 ^ fake_udp_port(flow_label)) * 0x9e3779b97f4a7c15u;
+  int spine = (int)((hash >> 33) % (uint64_t)spines);
+  *from += spine - source_end % FAKE_GIDS;
+  *to += spine - target_end % FAKE_GIDS;
+}
+
 void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid,
                     uint64_t until_ns) {
-  for (int g = gid < 0 ? 0 : gid; g < (gid < 0 ? f->gids : gid + 1); g++) {
+  int all = atomic_load(&f->spines) ? atomic_load(&f->spines) : f->gids;
+  for (int g = gid < 0 ? 0 : gid; g < (gid < 0 ? all : gid + 1); g++) {
     int a = fake_end(host_a, device_a, g), b = fake_end(host_b, device_b, g);
     atomic_store(&f->paths[a][b].down_until_ns, until_ns);
     atomic_store(&f->paths[b][a].down_until_ns, until_ns);
   }
+}
+
+void fake_path_delay(struct fake_fabric *f, int end_a, int end_b, uint32_t us) {
+  atomic_store(&f->paths[end_a][end_b].delay_us, us);
+  atomic_store(&f->paths[end_b][end_a].delay_us, us);
 }
 
 void fake_path_limit(struct fake_fabric *f, uint32_t mbytes_per_s) {

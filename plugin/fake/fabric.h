@@ -32,6 +32,9 @@ struct fake_path {
 struct fake_fabric {
   uint64_t magic;
   int hosts, devices, gids;
+  // Equal paths between two addresses, one of which a packet takes by a hash of both and its UDP source port, as ECMP
+  // does: path N between two ends with GID N stands for spine N. 0: the addresses alone decide.
+  _Atomic int spines;
   struct fake_port ports[FAKE_HOSTS][FAKE_DEVICES];
   struct fake_path paths[FAKE_ENDS][FAKE_ENDS];
 };
@@ -42,13 +45,20 @@ struct fake_fabric *fake_fabric_open(const char *file);
 void fake_fabric_close(struct fake_fabric *fabric);
 
 static inline int fake_end(int host, int device, int gid) { return (host * FAKE_DEVICES + device) * FAKE_GIDS + gid; }
+// The place in paths of a packet between two ends with this flow label: its ends, or the spine that it takes.
+void fake_route(const struct fake_fabric *f, int source_end, int target_end, uint32_t flow_label, int *from, int *to);
+// The UDP source port of a flow label, as Linux has it (rdma_flow_label_to_udp_sport()).
+static inline uint16_t fake_udp_port(uint32_t label) {
+  return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
+}
 // The end that has this address now, -1 where none has.
 int fake_end_of(const struct fake_fabric *fabric, const uint8_t gid[16]);
 
 // Both ways between two hosts' devices on one path; gid -1: all of them. until_ns 0: up.
 void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid,
                     uint64_t until_ns);
-void fake_path_limit(struct fake_fabric *f, uint32_t mbytes_per_s);  // all paths
+void fake_path_delay(struct fake_fabric *f, int end_a, int end_b, uint32_t us);  // both ways
+void fake_path_limit(struct fake_fabric *f, uint32_t mbytes_per_s);              // all paths
 void fake_port_set(struct fake_fabric *f, int host, int device, bool up);
 // Gives an address another interface identifier, as SLAAC does after a change of the MAC address.
 void fake_gid_change(struct fake_fabric *f, int host, int device, int gid);

@@ -18,6 +18,7 @@ struct fake_header {
   uint32_t length, opcode, imm, rkey;
   uint32_t first, last, total;
   int32_t source_end, target_end;
+  uint32_t flow_label;
   uint64_t address, deliver_ns;
 };
 
@@ -53,7 +54,7 @@ struct fake_qp {
   int host, device;  // of this end
   int source_end, target_end;
   uint64_t source_interface;  // of the address the queue pair was connected with
-  uint32_t target_qp;
+  uint32_t target_qp, flow_label;
   int timeout, retry_count, retries;
   struct fake_send *sends;
   uint32_t send_size, send_head, send_tail;  // head: oldest not acknowledged

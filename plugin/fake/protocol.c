@@ -112,10 +112,12 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
   uint64_t offset = (uint64_t)(q->next_psn - s->first_psn) * FAKE_PACKET;
   bool read = s->opcode == IBV_WR_RDMA_READ;
   uint32_t n = read ? 0 : (uint32_t)(s->length - offset < FAKE_PACKET ? s->length - offset : FAKE_PACKET);
-  const struct fake_path *path = &fake_nic.fabric->paths[q->source_end][q->target_end < 0 ? 0 : q->target_end];
+  int from_end, to_end;
+  fake_route(fake_nic.fabric, q->source_end, q->target_end, q->flow_label, &from_end, &to_end);
+  if (to_end < 0) to_end = 0;
+  const struct fake_path *path = &fake_nic.fabric->paths[from_end][to_end];
   uint32_t rate = atomic_load_explicit(&path->mbytes_per_s, memory_order_relaxed);
-  uint64_t *free_ns =
-      &fake_nic.free_ns[q->source_end % (FAKE_DEVICES * FAKE_GIDS)][q->target_end < 0 ? 0 : q->target_end];
+  uint64_t *free_ns = &fake_nic.free_ns[from_end % (FAKE_DEVICES * FAKE_GIDS)][to_end];
   // A small one does not wait for a large packet of another queue pair: on a wire that would be 4 KiB, here it is 32.
   if (rate && n > 1024 && now < *free_ns) {
     if (*free_ns < *again) *again = *free_ns;
@@ -134,6 +136,7 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
                              .total = (uint32_t)s->length,
                              .source_end = q->source_end,
                              .target_end = q->target_end,
+                             .flow_label = q->flow_label,
                              .address = s->remote_address + offset};
   if (n && !gather(s, offset, n, p.data)) {
     fake_qp_error(q, IBV_WC_LOC_PROT_ERR);
@@ -182,7 +185,8 @@ static void acknowledged(struct fake_qp *q, uint32_t psn) {
 
 // -- responder
 
-static void answer(const struct fake_packet *to, enum fake_type type, uint32_t psn, const void *data, uint32_t n) {
+static void answer(const struct fake_qp *q, const struct fake_packet *to, enum fake_type type, uint32_t psn,
+                   const void *data, uint32_t n) {
   static struct fake_packet p;
   p.h = (struct fake_header){.type = type,
                              .source_qp = to->h.target_qp,
@@ -190,7 +194,8 @@ static void answer(const struct fake_packet *to, enum fake_type type, uint32_t p
                              .psn = psn,
                              .length = n,
                              .source_end = to->h.target_end,
-                             .target_end = to->h.source_end};
+                             .target_end = to->h.source_end,
+                             .flow_label = q->flow_label};
   if (n) fake_copy(p.data, data, n);
   sent(&p, fake_now_ns());
 }
@@ -213,13 +218,13 @@ static bool execute(struct fake_qp *q, struct fake_packet *p) {
   bool takes = sends || (p->h.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && p->h.last);
   void *to = NULL;
   if (takes && q->recv_head == q->recv_tail) {
-    answer(p, FAKE_NAK_RNR, p->h.psn, NULL, 0);
+    answer(q, p, FAKE_NAK_RNR, p->h.psn, NULL, 0);
     return false;
   }
   if (p->h.opcode == IBV_WR_RDMA_READ) {
     const void *from = fake_memory(p->h.rkey, p->h.address, p->h.total);
     if (from && p->h.total <= FAKE_PACKET) {
-      answer(p, FAKE_READ_RESPONSE, p->h.psn, from, p->h.total);
+      answer(q, p, FAKE_READ_RESPONSE, p->h.psn, from, p->h.total);
       return true;
     }
   } else if (sends) {
@@ -233,7 +238,7 @@ static bool execute(struct fake_qp *q, struct fake_packet *p) {
     to = fake_memory(p->h.rkey, p->h.address, p->h.length);
   }
   if (p->h.opcode == IBV_WR_RDMA_READ || (p->h.length && !to)) {
-    answer(p, FAKE_NAK_ACCESS, p->h.psn, NULL, 0);
+    answer(q, p, FAKE_NAK_ACCESS, p->h.psn, NULL, 0);
     fake_qp_error(q, IBV_WC_WR_FLUSH_ERR);
     return false;
   }
@@ -245,19 +250,19 @@ static bool execute(struct fake_qp *q, struct fake_packet *p) {
 static void request_arrived(struct fake_qp *q, struct fake_packet *p) {
   int64_t ahead = distance(p->h.psn, q->expected_psn);
   if (ahead > 0) {
-    if (!q->nak_sent) answer(p, FAKE_NAK_SEQUENCE, q->expected_psn, NULL, 0);
+    if (!q->nak_sent) answer(q, p, FAKE_NAK_SEQUENCE, q->expected_psn, NULL, 0);
     q->nak_sent = true;
     return;
   }
   if (ahead < 0) {
     if (p->h.opcode == IBV_WR_RDMA_READ) execute(q, p);  // a read may be repeated
-    else answer(p, FAKE_ACK, q->expected_psn - 1, NULL, 0);
+    else answer(q, p, FAKE_ACK, q->expected_psn - 1, NULL, 0);
     return;
   }
   if (!execute(q, p)) return;
   q->expected_psn++;
   q->nak_sent = false;
-  if (p->h.opcode != IBV_WR_RDMA_READ && (p->h.last || p->h.psn % 8 == 0)) answer(p, FAKE_ACK, p->h.psn, NULL, 0);
+  if (p->h.opcode != IBV_WR_RDMA_READ && (p->h.last || p->h.psn % 8 == 0)) answer(q, p, FAKE_ACK, p->h.psn, NULL, 0);
 }
 
 void fake_deliver(struct fake_packet *p) {

@@ -8,9 +8,10 @@
 static int usage(void) {
   fputs(
       "usage: fake-fabric FILE create HOSTS DEVICES GIDS\n"
-      "       fake-fabric FILE path HOST:DEVICE HOST:DEVICE GID|all up|down|MILLISECONDS\n"
+      "       fake-fabric FILE path HOST:DEVICE HOST:DEVICE GID|all up|down|MILLISECONDS|delay=MICROSECONDS\n"
       "       fake-fabric FILE port HOST:DEVICE up|down\n"
       "       fake-fabric FILE rate MBYTES_PER_SECOND\n"
+      "       fake-fabric FILE spines N\n"
       "       fake-fabric FILE address HOST:DEVICE GID change|remove|add\n",
       stderr);
   return 2;
@@ -31,9 +32,17 @@ int main(int n, char **words) {
   bool one = sscanf(words[3], "%d:%d", &host[0], &device[0]) == 2;
   if (strcmp(verb, "rate") == 0) {
     fake_path_limit(f, (uint32_t)atoi(words[3]));
+  } else if (strcmp(verb, "spines") == 0 && atoi(words[3]) <= FAKE_GIDS) {
+    atomic_store(&f->spines, atoi(words[3]));
   } else if (strcmp(verb, "port") == 0 && one && n == 5) {
     fake_port_set(f, host[0], device[0], strcmp(words[4], "up") == 0);
   } else if (strcmp(verb, "path") == 0 && one && n == 7 && sscanf(words[4], "%d:%d", &host[1], &device[1]) == 2) {
+    int gid = atoi(words[5]);
+    if (strncmp(words[6], "delay=", 6) == 0 && strcmp(words[5], "all")) {
+      fake_path_delay(f, fake_end(host[0], device[0], gid), fake_end(host[1], device[1], gid),
+                      (uint32_t)atoi(words[6] + 6));
+      return 0;
+    }
     uint64_t until = strcmp(words[6], "up") == 0     ? 0
                      : strcmp(words[6], "down") == 0 ? UINT64_MAX
                                                      : fake_now_ns() + strtoull(words[6], NULL, 10) * 1000000;

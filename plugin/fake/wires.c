@@ -74,7 +74,9 @@ static void hold(const struct fake_packet *p) {
 enum fake_sent fake_wire_send(struct fake_packet *p, uint64_t now) {
   if (p->h.target_end < 0) return FAKE_SENT;
   const struct fake_fabric *f = fake_nic.fabric;
-  const struct fake_path *path = &f->paths[p->h.source_end][p->h.target_end];
+  int from, to;
+  fake_route(f, p->h.source_end, p->h.target_end, p->h.flow_label, &from, &to);
+  const struct fake_path *path = &f->paths[from][to];
   const struct fake_port *port =
       &f->ports[p->h.source_end / (FAKE_DEVICES * FAKE_GIDS)][p->h.source_end / FAKE_GIDS % FAKE_DEVICES];
   uint32_t drop = atomic_load_explicit(&path->drop_ppm, memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "gid.h"
 #include "progress.h"
+#include "qp.h"
 #include "verbs.h"
 
 enum { LARGEST = 8 << 20, WINDOW = 32, MOST_SIZES = 32, LATENCY_COUNT = 1000, BANDWIDTH_COUNT = 256 };
@@ -152,14 +153,18 @@ static void row(const struct rw_comm *c, const struct rw_qp *q, const struct ben
                 const struct measured *m, bool first) {
   char from[RW_GID_TEXT], to[RW_GID_TEXT];
   const char *device = c->local.devices[q->device[0]].name, *peer = c->remote.devices[q->device[1]].name;
-  const char *name = q->local.color_name, *reason = m->good ? "" : q->reason[0] ? q->reason : "the path is dead";
+  char port[16] = "";
+  if (q->label >= 0) snprintf(port, sizeof(port), "%u", rw_udp_port(q->flow_label));
+  const char *name = q->label >= 0 ? port : q->local.color_name, *reason = m->good        ? ""
+                                                                           : q->reason[0] ? q->reason
+                                                                                          : "the path is dead";
   rw_gid_text(&q->local.gid, from);
   rw_gid_text(&q->remote.gid, to);
   if (b->format == BENCH_JSON) {
     printf(
         "%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": \"%s\", "
-        "\"remote\": \"%s\", \"bytes\": %u, \"count\": %d, ",
-        first ? "" : ",", device, peer, q->color, name, from, to, size, count);
+        "\"remote\": \"%s\", \"flow_label\": %u, \"bytes\": %u, \"count\": %d, ",
+        first ? "" : ",", device, peer, q->color, name, from, to, q->flow_label, size, count);
     if (b->kind == BENCH_LATENCY)
       printf("\"min_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, ", m->us[0], m->us[1], m->us[2],
              m->us[3]);

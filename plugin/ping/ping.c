@@ -18,6 +18,7 @@
 #include "params.h"
 #include "process.h"
 #include "progress.h"
+#include "qp.h"
 #include "recovery.h"
 #include "verbs.h"
 
@@ -48,6 +49,11 @@ static void help(FILE *to) {
       "  -c, --count N        writes per path (100)\n"
       "  -i, --interval MS    between two writes on a path (10)\n"
       "  -t, --timeout MS     after which a write counts as lost (200)\n"
+      "  -n, --labels N       N queue pairs by each pair of addresses, with flow labels of their own: those that ECMP "
+      "puts onto\n"
+      "                       one path have much the same round trip (group). With --bandwidth they carry their load "
+      "one after\n"
+      "                       the other: the switch ports whose counters rise are on that label's path\n"
       "  -j, --json           for machines\n"
       "  -l, --latency        round trip times of one write after the other, by path and size\n"
       "  -b, --bandwidth      what 32 writes at a time carry, by path and size\n"
@@ -193,12 +199,36 @@ static uint64_t answered(const struct rw_qp *q) {
   return n;
 }
 
+// Letters for what ECMP seems to put onto one path: round trips that differ by less than a tenth, from the shortest.
+static void group(const struct rw_comm *c, char *groups) {
+  double last = 0;
+  char letter = 'A' - 1;
+  for (int i = 0; i < c->n_qps; i++) groups[i] = '-';
+  for (;;) {
+    int next = -1;
+    double least = 0;
+    for (int i = 0; i < c->n_qps; i++) {
+      double us = (double)rw_histogram_quantile(&c->qps[i].counters.latency, 0.5) / 1e3;
+      if (c->qps[i].label < 0 || groups[i] != '-' || us <= 0 || (next >= 0 && us >= least)) continue;
+      next = i;
+      least = us;
+    }
+    if (next < 0) return;
+    if (letter < 'A' || least > last * 1.1 + 0.5) letter = (char)(letter < 'Z' ? letter + 1 : 'Z');
+    groups[next] = letter;
+    last = least;
+  }
+}
+
 static bool report(const struct rw_comm *c, const struct path_count *counts, bool json) {
   bool good = true;
+  char groups[RW_MAX_QPS];
+  group(c, groups);
   if (json) printf("[");
   else
-    printf("%-14s %-14s %-8s %-41s %6s %6s %9s %9s %9s  %s\n", "device", "peer", "color", "path", "sent", "lost",
-           "p50 us", "p99 us", "max us", "state");
+    printf("%-14s %-14s %-8s %-41s %6s %6s %9s %9s %9s  %s\n", "device", "peer",
+           c->n_qps && c->qps[0].label >= 0 ? "UDP port" : "color", "path", "sent", "lost", "p50 us", "p99 us",
+           "max us", "state");
   for (int i = 0; i < c->n_qps; i++) {
     const struct rw_qp *q = &c->qps[i];
     uint64_t sent = counts[i].sent, back = answered(q), lost = sent > back ? sent - back : 0;
@@ -210,17 +240,20 @@ static bool report(const struct rw_comm *c, const struct path_count *counts, boo
     good &= !dead && lost == 0;
     rw_gid_text(&q->local.gid, from);
     rw_gid_text(&q->remote.gid, to);
-    if (q->local.color_name[0]) snprintf(color, sizeof(color), "%s", q->local.color_name);
+    if (q->label >= 0) snprintf(color, sizeof(color), "%c %u", groups[i], rw_udp_port(q->flow_label));
+    else if (q->local.color_name[0]) snprintf(color, sizeof(color), "%s", q->local.color_name);
     else snprintf(color, sizeof(color), "%d", q->color);
     const char *device = c->local.devices[q->device[0]].name, *peer = c->remote.devices[q->device[1]].name;
     if (json)
       printf(
           "%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": "
           "\"%s\", \"remote\": \"%s\", "
-          "\"sent\": %llu, \"lost\": %llu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, \"dead\": %s, "
+          "\"flow_label\": %u, \"udp_port\": %u, \"group\": \"%c\", \"sent\": %llu, \"lost\": %llu, \"p50_us\": %.1f, "
+          "\"p99_us\": %.1f, \"max_us\": %.1f, \"dead\": %s, "
           "\"reason\": \"%s\"}",
-          i ? "," : "", device, peer, q->color, q->local.color_name, from, to, (unsigned long long)sent,
-          (unsigned long long)lost, us[0], us[1], us[2], dead ? "true" : "false", q->reason);
+          i ? "," : "", device, peer, q->color, q->local.color_name, from, to, q->flow_label,
+          q->flow_label ? rw_udp_port(q->flow_label) : 0, groups[i], (unsigned long long)sent, (unsigned long long)lost,
+          us[0], us[1], us[2], dead ? "true" : "false", q->reason);
     else
       printf("%-14s %-14s %-8s %s -> %s %6llu %6llu %9.1f %9.1f %9.1f  %s%s%s\n", device, peer, color, from, to,
              (unsigned long long)sent, (unsigned long long)lost, us[0], us[1], us[2],
@@ -277,22 +310,16 @@ static void number_variable(const char *name, int value) {
 
 int main(int n, char **words) {
   struct bench bench = {0};
-  int port = 18590, count = -1, interval = 10, timeout = 200, option;
+  int port = 18590, count = -1, interval = 10, timeout = 200, labels = 0, option;
   bool server = false;
-  static const struct option options[] = {{"server", 0, NULL, 's'},
-                                          {"port", 1, NULL, 'p'},
-                                          {"device", 1, NULL, 'd'},
-                                          {"count", 1, NULL, 'c'},
-                                          {"interval", 1, NULL, 'i'},
-                                          {"timeout", 1, NULL, 't'},
-                                          {"json", 0, NULL, 'j'},
-                                          {"help", 0, NULL, 'h'},
-                                          {"latency", 0, NULL, 'l'},
-                                          {"bandwidth", 0, NULL, 'b'},
-                                          {"sizes", 1, NULL, 'z'},
-                                          {"csv", 0, NULL, 'C'},
-                                          {0}};
-  while ((option = getopt_long(n, words, "sp:d:c:i:t:jhlbz:C", options, NULL)) >= 0) {
+  static const struct option options[] = {{"server", 0, NULL, 's'},    {"port", 1, NULL, 'p'},
+                                          {"device", 1, NULL, 'd'},    {"count", 1, NULL, 'c'},
+                                          {"interval", 1, NULL, 'i'},  {"timeout", 1, NULL, 't'},
+                                          {"labels", 1, NULL, 'n'},    {"json", 0, NULL, 'j'},
+                                          {"help", 0, NULL, 'h'},      {"latency", 0, NULL, 'l'},
+                                          {"bandwidth", 0, NULL, 'b'}, {"sizes", 1, NULL, 'z'},
+                                          {"csv", 0, NULL, 'C'},       {0}};
+  while ((option = getopt_long(n, words, "sp:d:c:i:t:n:jhlbz:C", options, NULL)) >= 0) {
     switch (option) {
       case 's': server = true; break;
       case 'p': port = atoi(optarg); break;
@@ -300,6 +327,7 @@ int main(int n, char **words) {
       case 'c': count = atoi(optarg); break;
       case 'i': interval = atoi(optarg); break;
       case 't': timeout = atoi(optarg); break;
+      case 'n': labels = atoi(optarg); break;
       case 'j': bench.format = BENCH_JSON; break;
       case 'C': bench.format = BENCH_CSV; break;
       case 'l': bench.kind = BENCH_LATENCY; break;
@@ -310,7 +338,9 @@ int main(int n, char **words) {
     }
   }
   bool odd = !bench.kind && (bench.sizes || bench.format == BENCH_CSV);
-  if (server ? optind != n : optind != n - 1 || odd || count == 0 || count < -1 || interval < 1 || timeout < 10) {
+  if (server ? optind != n
+             : optind != n - 1 || odd || count == 0 || count < -1 || interval < 1 || timeout < 10 || labels < 0 ||
+                   labels > 32) {
     help(stderr);
     return 2;
   }
@@ -319,6 +349,7 @@ int main(int n, char **words) {
   number_variable("RAILWEAVE_NET_REROUTE_MS", timeout);
   number_variable("NCCL_IB_RETRY_CNT", 0);
   number_variable("RAILWEAVE_NET_RECOVER_MS", 50);
+  if (labels) number_variable("RAILWEAVE_NET_LABELS", labels);
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   signal(SIGPIPE, SIG_IGN);

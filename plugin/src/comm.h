@@ -78,6 +78,8 @@ struct rw_qp {
   uint8_t device[2];  // position in the virtual device: of this end, of the other
   struct rw_gid local, remote;
   int color;
+  int label;            // which of those without path colors, -1: its color steers it
+  uint32_t flow_label;  // as sent; 0: the driver's own
   int traffic_class, service_level;
   uint32_t psn, remote_qpn, remote_psn;
   struct ibv_ece ece, remote_ece;  // vendor 0: none
@@ -101,6 +103,7 @@ struct rw_qp {
   _Atomic uint32_t share;  // of the bytes posted lately, out of 65536
   uint64_t share_bytes;    // counters.bytes when that was last computed
   float ns_per_byte;       // measured, smoothed; 0 unknown
+  int64_t slow_ms;         // since when much slower than the others, 0: it is not
   int ramp;                // percent of an even share that a recovered queue pair gets at most
   char reason[160];        // of the last death
 

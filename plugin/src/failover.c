@@ -19,8 +19,10 @@ static void resolve(struct rw_comm *c, struct rw_qp *q) {
   rw_send_lost(c, q, q->record.peer_arrived);
   rw_cts_released(c, q);
   rw_set_state(q, RW_QP_CLOSED);
+  // Another flow label takes another way, which need not be dead as well.
+  bool other_way = q->label >= 0 && c->live.n && q->recover_wait_ms == 0;
   if (q->recover_wait_ms == 0) q->recover_wait_ms = rw_params.recover_ms;
-  q->recover_at_ms = c->now_ms + q->recover_wait_ms;
+  q->recover_at_ms = other_way ? c->now_ms : c->now_ms + q->recover_wait_ms;
 }
 
 void rw_qp_drained(struct rw_comm *c, struct rw_qp *q) {

@@ -46,6 +46,7 @@ void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
   end->local_rank = launched_as(local);
   end->n = v->n;
   end->qps = rw_params.qps > 0 ? (uint16_t)(rw_params.qps < RW_MAX_QPS ? rw_params.qps : RW_MAX_QPS) : 0;
+  end->labels = (uint16_t)rw_params.labels;
   end->strict = rw_params.strict != 0;
   end->tuner = rw_tuner_hash();
   for (int i = 0; i < v->n; i++) {
@@ -109,6 +110,7 @@ void rw_end_put(struct rw_cursor *c, const struct rw_end *end) {
   rw_put32(c, (uint32_t)end->rank);
   rw_put32(c, (uint32_t)end->local_rank);
   rw_put16(c, end->qps);
+  rw_put16(c, end->labels);
   rw_put8(c, end->strict);
   rw_put8(c, end->adaptive_routing);
   rw_put64(c, end->tuner);
@@ -124,11 +126,12 @@ bool rw_end_get(struct rw_cursor *c, struct rw_end *end) {
   end->rank = (int32_t)rw_get32(c);
   end->local_rank = (int32_t)rw_get32(c);
   end->qps = rw_get16(c);
+  end->labels = rw_get16(c);
   end->strict = rw_get8(c);
   end->adaptive_routing = rw_get8(c);
   end->tuner = rw_get64(c);
   end->n = rw_get8(c);
-  if (end->n < 1 || end->n > RW_MAX_MERGED || end->qps > RW_MAX_QPS) c->overflow = true;
+  if (end->n < 1 || end->n > RW_MAX_MERGED || end->qps > RW_MAX_QPS || end->labels > RW_MAX_QPS) c->overflow = true;
   for (int i = 0; i < end->n && !c->overflow; i++) get_device(c, &end->devices[i]);
   return !c->overflow;
 }
@@ -243,6 +246,9 @@ bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, 
     return false;
   }
   int wished = a->qps > b->qps ? a->qps : b->qps;
+  // Where no color steers, ECMP does, by what tells queue pairs apart.
+  if (!wished && most == 1 && a->devices[0].ethernet && b->devices[0].ethernet)
+    wished = a->labels > b->labels ? a->labels : b->labels;
   t->n = rows * (wished ? wished : most);
   if (t->n > RW_MAX_QPS) t->n = RW_MAX_QPS;
   for (int q = 0; q < t->n; q++) {
@@ -263,7 +269,8 @@ bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, 
     p->gid[0] = pairs[*k % n][0];
     p->gid[1] = pairs[*k % n][1];
     p->color = ga->gids[p->gid[0]].color;
-    if (*k < n) t->paths++;
+    p->label = n > 1 ? -1 : *k;
+    if (*k < n || n == 1) t->paths++;
     ++*k;
   }
   t->hash = hash_of(a, b, t);

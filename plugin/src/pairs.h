@@ -25,7 +25,8 @@ struct rw_end {
   int32_t rank, local_rank;  // as its launcher says, -1: it does not
   int n;
   struct rw_end_device devices[RW_MAX_MERGED];
-  uint16_t qps;  // wished for, 0: as many as paths
+  uint16_t qps;     // wished for, 0: as many as paths
+  uint16_t labels;  // wished for where there is one address
   bool strict, adaptive_routing;
   uint64_t tuner;  // hash of the tuner's table, 0: none in force
 };
@@ -34,6 +35,7 @@ struct rw_pair {
   uint8_t device[2];  // by end: 0 connecting, 1 accepting
   uint8_t gid[2];     // index in the device's list
   int color;
+  int label;  // which of several queue pairs without path colors, -1: its prefix is what steers it
 };
 
 struct rw_pair_table {

@@ -31,7 +31,10 @@ struct rw_path {
   const struct rw_comm *prober;
   int64_t probe_until_ms, remake_ms, proven_ms;
   unsigned proven;  // how often: others that died before need no probe of their own
-  _Atomic unsigned attempt;
+  bool steered;     // by its color: what one queue pair finds out holds for all. Else each has a way of its own
+  int live;         // queue pairs
+  int lost;         // of those without color, since that was last said
+  int64_t lost_ms;  // when the first of them was
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,20 +62,32 @@ struct rw_path *rw_path_of(const struct rw_comm *c, const struct rw_qp *q) {
     if (p->used && !is(p, c, q)) continue;
     found = p;
     if (p->used) continue;
-    *p = (struct rw_path){
-        .used = true, .device = c->devices[q->device[0]].device, .process = c->remote.process, .color = q->color};
+    *p = (struct rw_path){.used = true,
+                          .steered = q->label < 0,
+                          .device = c->devices[q->device[0]].device,
+                          .process = c->remote.process,
+                          .color = q->color};
     snprintf(p->host, sizeof(p->host), "%s", c->remote.host);
     snprintf(p->peer_device, sizeof(p->peer_device), "%s", c->remote.devices[q->device[1]].name);
-    snprintf(p->text, sizeof(p->text), "%s color %d%s%s %s -> %s", p->device->name, q->color,
-             q->local.color_name[0] ? " " : "", q->local.color_name, rw_gid_text(&q->local.gid, from),
-             rw_gid_text(&q->remote.gid, to));
+    rw_gid_text(&q->local.gid, from);
+    rw_gid_text(&q->remote.gid, to);
+    if (p->steered)
+      snprintf(p->text, sizeof(p->text), "%s color %d%s%s %s -> %s", p->device->name, q->color,
+               q->local.color_name[0] ? " " : "", q->local.color_name, from, to);
+    else snprintf(p->text, sizeof(p->text), "%s %s -> %s, all flow labels", p->device->name, from, to);
     rw_end_text(&c->remote, p->peer, sizeof(p->peer));
   }
   pthread_mutex_unlock(&lock);
   return found;
 }
 
-unsigned rw_path_attempt(const struct rw_path *p) { return p ? atomic_load(&p->attempt) : 0; }
+void rw_path_begins(struct rw_qp *q) {
+  if (!q->path) return;
+  pthread_mutex_lock(&lock);
+  q->path->live++;
+  q->proven_seen = q->path->proven;
+  pthread_mutex_unlock(&lock);
+}
 
 void rw_path_dead(struct rw_comm *c, struct rw_qp *q) {
   struct rw_path *p = q->path;
@@ -80,15 +95,16 @@ void rw_path_dead(struct rw_comm *c, struct rw_qp *q) {
   pthread_mutex_lock(&lock);
   // Others' queue pairs on it may have died before, of the same, and be back already.
   bool same = q->proven_seen != p->proven && c->now_ms - p->proven_ms < SAME_MS;
-  if (!p->dead_ms && !same) {
+  p->live--;
+  if (!p->dead_ms && !same && (p->steered || p->live <= 0)) {
     p->dead_ms = c->now_ms;
     p->back_ms = 0;
     p->reported = false;
     p->quiet = !atomic_load(&p->device->port_up);
     snprintf(p->reason, sizeof(p->reason), "%s", q->reason);
-    atomic_fetch_add(&p->attempt, 1);
-    something_to_say = true;
   }
+  if (!p->steered && p->lost++ == 0) p->lost_ms = c->now_ms;
+  something_to_say = true;
   q->proven_seen = p->proven;
   pthread_mutex_unlock(&lock);
 }
@@ -101,6 +117,8 @@ bool rw_path_try(struct rw_comm *c, struct rw_qp *q) {
   if (p->proven != q->proven_seen) {
     may = c->now_ms - p->remake_ms >= REMAKE_MS;
     if (may) p->remake_ms = c->now_ms;
+  } else if (c->now_ms >= q->recover_at_ms && !p->dead_ms) {
+    may = true;  // others of its kind live, on other ways
   } else if (c->now_ms >= q->recover_at_ms && (!p->prober || p->prober == c || c->now_ms > p->probe_until_ms)) {
     p->prober = c;
     p->probe_until_ms = c->now_ms + CLAIM_MS;
@@ -114,10 +132,7 @@ void rw_path_unproven(struct rw_comm *c, struct rw_qp *q) {
   struct rw_path *p = q->path;
   if (!p) return;
   pthread_mutex_lock(&lock);
-  if (p->prober == c) {
-    p->prober = NULL;
-    atomic_fetch_add(&p->attempt, 1);
-  }
+  if (p->prober == c) p->prober = NULL;
   q->proven_seen = p->proven;
   pthread_mutex_unlock(&lock);
 }
@@ -126,6 +141,7 @@ void rw_path_proven(struct rw_comm *c, struct rw_qp *q) {
   struct rw_path *p = q->path;
   if (!p) return;
   pthread_mutex_lock(&lock);
+  p->live++;
   if (p->dead_ms) {
     p->was_dead_ms = c->now_ms - p->dead_ms;
     p->back_ms = c->now_ms;
@@ -143,6 +159,8 @@ void rw_path_let_go(const struct rw_comm *c) {
   pthread_mutex_lock(&lock);
   for (int i = 0; i < PATHS; i++)
     if (paths[i].prober == c) paths[i].prober = NULL;
+  for (int i = 0; c->qps && i < c->n_qps; i++)
+    if (c->qps[i].path && rw_state(&c->qps[i]) == RW_QP_LIVE) c->qps[i].path->live--;
   pthread_mutex_unlock(&lock);
 }
 
@@ -200,12 +218,26 @@ static void say(struct rw_path *first, int64_t now_ms) {
            n == 1 ? "is" : "are", n == 1 ? "was" : "were", (long long)longest, list, more);
 }
 
+// Of queue pairs that ECMP spreads, those on one switch or cable die, and go on by others.
+static void say_lost(struct rw_path *p) {
+  int lost = p->lost;
+  p->lost = 0;
+  if (p->dead_ms || p->back_ms || p->quiet) return;  // all: that is said of the path
+  rw_warn(
+      "%d queue pair%s to %s from %s died or were slow on the way, and %s another flow label now; %d live. Some switch "
+      "or cable that "
+      "ECMP takes loses packets: look at railweave host rdma-ping --labels",
+      lost, lost == 1 ? "" : "s", p->peer, p->device->name, lost == 1 ? "takes" : "each take", p->live);
+}
+
 void rw_paths_report(int64_t now_ms) {
   pthread_mutex_lock(&lock);
   if (something_to_say) {
     something_to_say = false;
     for (struct rw_path *p = paths; p < paths + PATHS; p++) {
       int what = to_say(p, now_ms);
+      if (p->lost && now_ms - p->lost_ms >= REPORT_AFTER_MS) say_lost(p);
+      something_to_say |= p->lost > 0;
       if (what == 1) say(p, now_ms);
       something_to_say |= what == 2;
     }

@@ -1,6 +1,6 @@
 // The paths of this process: from a NIC here to a NIC of another process, one for each color. All connections between
 // two processes share them, so what one finds out of a path holds for all: one of them probes a dead path, and what is
-// said of it is said once.
+// said of it is said once. Queue pairs without colors are one such path together, dead when none of them lives.
 #ifndef RAILWEAVE_PATHS_H
 #define RAILWEAVE_PATHS_H
 
@@ -9,14 +9,12 @@
 // The path of a queue pair, made where it is new. NULL where the table is full: the queue pair is on its own.
 struct rw_path *rw_path_of(const struct rw_comm *c, const struct rw_qp *q);
 
+void rw_path_begins(struct rw_qp *q);                       // its first queue pair is connected
 void rw_path_dead(struct rw_comm *c, struct rw_qp *q);      // its queue pair died, and q->reason says of what
 bool rw_path_try(struct rw_comm *c, struct rw_qp *q);       // may it be made anew now?
 void rw_path_unproven(struct rw_comm *c, struct rw_qp *q);  // that came to nothing
 void rw_path_proven(struct rw_comm *c, struct rw_qp *q);    // it carries data again
 void rw_path_let_go(const struct rw_comm *c);               // the connection ends
-
-// How often the path was given up: queue pairs without a path color take another flow label each time.
-unsigned rw_path_attempt(const struct rw_path *path);
 
 // Says which paths died or came back, one line for each process at the other end. Called by the service thread.
 void rw_paths_report(int64_t now_ms);

@@ -13,10 +13,14 @@
 
 void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size_t size) {
   char from[RW_GID_TEXT], to[RW_GID_TEXT];
-  snprintf(text, size, "QP %d color %d%s%s %s -> %s (%s %s -> %s %s)", (int)(q - c->qps), q->color,
-           q->local.color_name[0] ? " " : "", q->local.color_name, rw_gid_text(&q->local.gid, from),
-           rw_gid_text(&q->remote.gid, to), c->local.host, c->local.devices[q->device[0]].name, c->remote.host,
-           c->remote.devices[q->device[1]].name);
+  char steered[64];
+  if (q->label < 0)
+    snprintf(steered, sizeof(steered), "color %d%s%s", q->color, q->local.color_name[0] ? " " : "",
+             q->local.color_name);
+  else snprintf(steered, sizeof(steered), "flow label %#x", q->flow_label);
+  snprintf(text, size, "QP %d %s %s -> %s (%s %s -> %s %s)", (int)(q - c->qps), steered,
+           rw_gid_text(&q->local.gid, from), rw_gid_text(&q->remote.gid, to), c->local.host,
+           c->local.devices[q->device[0]].name, c->remote.host, c->remote.devices[q->device[1]].name);
 }
 
 // Repeats after a timeout, which drivers report while a firmware is busy; after any error where the user wants that.
@@ -71,8 +75,11 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
   }
   c->settings.max_inline = (int)init.cap.max_inline_data;
   q->psn = (uint32_t)rw_now_ns() * 2654435761u >> 8;
+  // 14 bits, so that the UDP source port is 0xc000 plus the label (rdma_flow_label_to_udp_sport() of Linux).
+  q->flow_label = q->label < 0 ? 0 : 1 + (q->psn ^ (uint32_t)(q - c->qps) * 2654435761u >> 9) % 0x3fff;
   q->errored = false;
   q->refused = false;
+  q->slow_ms = 0;
   q->posted = q->acked = q->arrived = 0;
   q->sends_out = q->recvs_out = q->recvs_missing = 0;
   rw_load_reset(&c->live.of_qp[q - c->qps]);
@@ -113,6 +120,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
         .sgid_index = (uint8_t)q->local.index,
         .hop_limit = 255,
         .traffic_class = (uint8_t)q->traffic_class,
+        .flow_label = q->flow_label,
     };
   } else {
     rtr.ah_attr.dlid = peer->lid;

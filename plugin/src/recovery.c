@@ -11,7 +11,7 @@
 #include "qp.h"
 #include "verbs.h"
 
-enum { ANSWER_MS = 2000 };
+enum { ANSWER_MS = 2000, PROBE_MS = 200 };
 
 // The address of this end's side of the path as it is now; false where the NIC has none of that color or is down.
 static bool find_address(struct rw_comm *c, struct rw_qp *q) {
@@ -110,7 +110,9 @@ void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_rec
     return;
   }
   rw_set_state(q, RW_QP_PROBING);
-  q->deadline_ms = c->now_ms + (c->settings.reroute_ms > 200 ? c->settings.reroute_ms : 200);
+  // A queue pair without a color does not wait for the fabric to move its path: another label is another path.
+  bool patient = c->settings.reroute_ms > PROBE_MS && (q->label < 0 || c->live.n == 0);
+  q->deadline_ms = c->now_ms + (patient ? c->settings.reroute_ms : PROBE_MS);
 }
 
 void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q) {

@@ -116,6 +116,7 @@ static void settle(struct rw_comm *c) {
     q->local = c->local.devices[q->device[0]].gids.gids[p->gid[this_end]];
     q->remote = c->remote.devices[q->device[1]].gids.gids[p->gid[!this_end]];
     q->color = p->color;
+    q->label = c->devices[q->device[0]].device->ethernet ? p->label : -1;
     q->ramp = 100;
     q->path = rw_path_of(c, q);
     classify(c, q);

@@ -4,6 +4,7 @@
 #include "failover.h"
 #include "live.h"
 #include "log.h"
+#include "paths.h"
 #include "qp.h"
 #include "service.h"
 
@@ -45,6 +46,7 @@ bool rw_setup_connect_queue_pairs(struct rw_comm *c) {
   for (int i = 0; i < c->n_qps; i++) {
     if (!rw_qp_connect(c, &c->qps[i])) continue;
     rw_set_state(&c->qps[i], RW_QP_LIVE);
+    rw_path_begins(&c->qps[i]);
     any = true;
   }
   return any;

@@ -183,6 +183,7 @@ static int run(const struct plan *p, const struct schedule *s) {
     return BROKEN;
   }
   if (p->rate_mbytes) fake_path_limit(f, p->rate_mbytes);
+  atomic_store(&f->spines, p->spines);
   if (strstr(p->host_file, p->fabric_file)) write_host_file(p->host_file);
   fflush(NULL);
   for (int r = 0; r < p->ranks; r++) {
@@ -296,22 +297,39 @@ int main(int n, char **words) {
                    .slow = 1,
                    .plugin = "./libnccl-net-railweave.so",
                    .verbs = "./libfakeverbs.so"};
-  static const struct option options[] = {{"seed", 1, NULL, 's'},       {"ranks", 1, NULL, 'r'},
-                                          {"devices", 1, NULL, 'd'},    {"gids", 1, NULL, 'g'},
-                                          {"qps", 1, NULL, 'q'},        {"api", 1, NULL, 'a'},
-                                          {"groups", 1, NULL, 'n'},     {"window", 1, NULL, 'w'},
-                                          {"largest", 1, NULL, 'l'},    {"multi", 0, NULL, 'm'},
-                                          {"merge", 0, NULL, 'M'},      {"dmabuf", 0, NULL, 'D'},
-                                          {"rate", 1, NULL, 'R'},       {"reroute", 1, NULL, 'o'},
-                                          {"recover", 1, NULL, 'c'},    {"all-dead", 1, NULL, 'e'},
-                                          {"fault", 1, NULL, 'f'},      {"must-fail", 0, NULL, 'F'},
-                                          {"soak", 1, NULL, 'S'},       {"verbose", 0, NULL, 'v'},
-                                          {"plugin", 1, NULL, 'p'},     {"verbs", 1, NULL, 'V'},
-                                          {"host-file", 1, NULL, 'h'},  {"seconds", 1, NULL, 't'},
-                                          {"rates", 1, NULL, 'T'},      {"telemetry", 1, NULL, 'y'},
-                                          {"split", 1, NULL, 'P'},      {"adaptive-routing", 0, NULL, 'A'},
-                                          {"slow", 1, NULL, 'L'},       {"deaths", 1, NULL, 'x'},
-                                          {"recoveries", 1, NULL, 'b'}, {0}};
+  static const struct option options[] = {{"seed", 1, NULL, 's'},
+                                          {"ranks", 1, NULL, 'r'},
+                                          {"devices", 1, NULL, 'd'},
+                                          {"gids", 1, NULL, 'g'},
+                                          {"qps", 1, NULL, 'q'},
+                                          {"api", 1, NULL, 'a'},
+                                          {"groups", 1, NULL, 'n'},
+                                          {"window", 1, NULL, 'w'},
+                                          {"largest", 1, NULL, 'l'},
+                                          {"multi", 0, NULL, 'm'},
+                                          {"merge", 0, NULL, 'M'},
+                                          {"dmabuf", 0, NULL, 'D'},
+                                          {"rate", 1, NULL, 'R'},
+                                          {"reroute", 1, NULL, 'o'},
+                                          {"recover", 1, NULL, 'c'},
+                                          {"all-dead", 1, NULL, 'e'},
+                                          {"spines", 1, NULL, 'N'},
+                                          {"fault", 1, NULL, 'f'},
+                                          {"must-fail", 0, NULL, 'F'},
+                                          {"soak", 1, NULL, 'S'},
+                                          {"verbose", 0, NULL, 'v'},
+                                          {"plugin", 1, NULL, 'p'},
+                                          {"verbs", 1, NULL, 'V'},
+                                          {"host-file", 1, NULL, 'h'},
+                                          {"seconds", 1, NULL, 't'},
+                                          {"rates", 1, NULL, 'T'},
+                                          {"telemetry", 1, NULL, 'y'},
+                                          {"split", 1, NULL, 'P'},
+                                          {"adaptive-routing", 0, NULL, 'A'},
+                                          {"slow", 1, NULL, 'L'},
+                                          {"deaths", 1, NULL, 'x'},
+                                          {"recoveries", 1, NULL, 'b'},
+                                          {0}};
   while ((option = getopt_long(n, words, "", options, NULL)) >= 0) {
     switch (option) {
       case 's': p.seed = strtoull(optarg, NULL, 10); break;
@@ -329,6 +347,7 @@ int main(int n, char **words) {
       case 'R': p.rate_mbytes = (uint32_t)atoi(optarg); break;
       case 'o': p.reroute_ms = atoi(optarg); break;
       case 'c': p.recover_ms = atoi(optarg); break;
+      case 'N': p.spines = atoi(optarg); break;
       case 'e': p.all_dead_ms = atoi(optarg); break;
       case 'f': add_fault(&schedule, optarg); break;
       case 'F': schedule.must_fail = true; break;

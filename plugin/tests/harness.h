@@ -16,6 +16,7 @@ enum outcome { WORKED = 0, ERROR_REPORTED = 1, DATA_WRONG = 2, BROKEN = 3, HUNG 
 struct plan {
   uint64_t seed;
   int ranks, devices, gids, qps, version, groups, window;
+  int spines;                               // equal paths between the addresses, 0: the addresses decide
   int reroute_ms, recover_ms, all_dead_ms;  // 0: as users have them
   bool multi, merge, dmabuf, verbose, adaptive_routing;
   int split;  // NCCL_IB_SPLIT_DATA_ON_QPS, -1 unset

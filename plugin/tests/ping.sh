@@ -25,4 +25,14 @@ measure --bandwidth --sizes 65536 --json || { cat "$fabric.out"; echo "bandwidth
   { cat "$fabric.out" "$fabric.err"; echo "one dead path expected, from fd00:1:2:3::1"; exit 1; }
 ! measure --bandwidth --sizes 4096 --csv 2> /dev/null || { echo "a dead path has a bandwidth"; exit 1; }
 [ "$(grep -c ',dead,' "$fabric.out")" = 1 ] || { cat "$fabric.out"; echo "one dead path expected"; exit 1; }
+# One address each, four spines: one of them is far, and labels that ECMP puts onto it are told apart.
+kill $server; wait $server 2> /dev/null || true
+./fake-fabric "$fabric" create 2 1 1
+./fake-fabric "$fabric" spines 4
+./fake-fabric "$fabric" path 0:0 1:0 2 delay=30000
+RAILWEAVE_FAKE_HOST=1 ./railweave-rdma-ping --server --port $port > /dev/null & server=$!
+for _ in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break || sleep 0.05; done
+ping --labels 12 --interval 100 --json > "$fabric.out" || { cat "$fabric.out"; echo "labels are not measured"; exit 1; }
+[ "$(grep -c '"udp_port": [456][0-9]*, "group": "[A-Z]"' "$fabric.out")" = 12 ] || { cat "$fabric.out"; echo "12 labels expected"; exit 1; }
+[ "$(grep -o '"group": "[A-Z]"' "$fabric.out" | sort -u | wc -l)" -ge 2 ] || { cat "$fabric.out"; echo "two groups of labels expected"; exit 1; }
 echo "railweave-rdma-ping: finds the dead path, measures the others"

@@ -67,6 +67,11 @@ export -f case_
 printf '%s\n' "${cases[@]}" | xargs -P 3 -I CASE bash -c 'case_ "peer: CASE" ./peer CASE'
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --all-dead 500 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --all-dead 500 --fault 50:dark --must-fail
+# Plain ECMP: one address, two spines. Queue pairs differ by flow label, and come back with another. Labels are drawn: with
+# eight of them none takes the spine that fails in one run of 60,000.
+ecmp=(env RAILWEAVE_NET_LABELS=8 ./harness --gids 1 --spines 2 --rate 20 --largest 100000)
+case_ "plain ECMP: a spine dies" "${ecmp[@]}" --groups 3000 --fault 50:down:1 --deaths 1 --recoveries 1
+case_ "plain ECMP: a spine is slow" "${ecmp[@]}" --groups 4000 --split 1 --fault 50:slow:1:1 --deaths 1 --recoveries 1
 # With the times that users have: what NCCL's own transport rides through, this does.
 riding=(./harness --rate 20 --groups 1000 --largest 100000)
 case_ "a port is down for 50 ms" "${riding[@]}" --fault 50:port --fault 100:portup --deaths 16 --recoveries 8

@@ -84,24 +84,25 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     wanted, library = scope.hosts.job, scope.library
     fabric_qos = next(candidate for candidate in qos if candidate.fabric == used[0].fabric)
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
+    plugged = colored or wanted.net_plugin is not None
     first = used_addresses(used[0], scope.families[used[0].fabric, used[0].tenant])
     family = first[0].address.family
     rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
     far = scope.long_haul.get(fabric_qos.fabric)
     variables = [
-        *(_plugin(wanted) if colored else []),
+        *(_plugin(wanted, colored=colored) if plugged else []),
         *(Variable(name, *text) for name, text in queue_pairs(wanted, len(first) if colored else 0, far).items()),
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
         *_traffic_class(fabric_qos, by_color=bool(wanted.color_dscp) and own_plugin),
         *_addresses(wanted, address_range(fabric.pools_of(used[0].tenant), rails), ipv6=family == "ipv6"),
-        *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
+        *([] if plugged else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
         *([_adaptive_routing()] if fabric_qos.adaptive_routing else []),
         *(_tuner(wanted) if own_plugin else []),
         *_ucx(used, fabric_qos),
-        *_library_path(wanted, library, colored=colored),
+        *_library_path(wanted, library, plugged=plugged),
     ]
     if library == "RCCL":
         variables = _of_model(variables, catalog().nics[used[0].model])
@@ -172,13 +173,16 @@ def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
-def _plugin(wanted: Job) -> list[Variable]:
+def _plugin(wanted: Job, *, colored: bool) -> list[Variable]:
     """Return the variables by which the library loads the net plugin, and stops if railweave's own cannot start.
 
     NCCL chooses its device-initiated transports (GIN, RMA) without regard to NCCL_NET (NCCL 2.30, ``plugin/gin.cc``).
     """
     name = wanted.net_plugin or PLUGIN
-    variables = [Variable("NCCL_NET_PLUGIN", name, "the net plug-in that gives each queue pair a path color")]
+    why = (
+        "gives each queue pair a path color" if colored else "spreads queue pairs over equal paths by their flow labels"
+    )
+    variables = [Variable("NCCL_NET_PLUGIN", name, f"the net plug-in that {why}")]
     if name == PLUGIN:
         why = (
             "a server on which the plug-in cannot start stops the job: else its own transport would be used in silence"
@@ -335,10 +339,10 @@ def _ucx(nics: Sequence[HostNic], qos: HostQos) -> list[Variable]:
     ]
 
 
-def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]:
+def _library_path(wanted: Job, library: str, *, plugged: bool) -> list[Variable]:
     mpi = mpi_folder(wanted, "AMD" if library == "RCCL" else "NVIDIA")
     folders: list[tuple[str, str]] = []
-    if colored or wanted.library_folder:
+    if plugged or wanted.library_folder:
         folders.append((wanted.library_folder or PLUGIN_FOLDER, "the net plug-in"))
     if mpi:
         folders.append((f"{mpi}/lib", "Open MPI"))

@@ -75,8 +75,8 @@ class Job(Model):
 
     net_plugin: Word | None = Field(
         default=None,
-        description="value of NCCL_NET_PLUGIN if the fabric has path colors; empty: railweave (Juniper's own plug-in is "
-        "juniper-ib)",
+        description="value of NCCL_NET_PLUGIN; empty: railweave if the fabric has path colors, else none (Juniper's own "
+        "plug-in is juniper-ib)",
     )
     qps_per_connection: int | None = Field(
         default=None, ge=1, le=128, description="queue pairs per connection; empty: one per path color"

@@ -111,6 +111,14 @@ def test_only_nics_beside_gpus_carry_jobs(tmp_path: Path) -> None:
     assert variables(config)["UCX_NET_DEVICES"] == H100_DEVICES
 
 
+def test_without_colors_the_plug_in_is_there_if_asked_for(tmp_path: Path) -> None:
+    config = config_of(tmp_path, more="    load_balancing: {mode: ecmp}\nhosts: {job: {net_plugin: railweave}}")
+    found = variables(config)
+    assert (found["NCCL_NET_PLUGIN"], found["NCCL_NET"]) == ("railweave", "railweave")
+    assert not {"NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS", "RAILWEAVE_NET_TUNER_FILE"} & set(found)
+    assert resolved(config) == ["UCX_IB_GID_INDEX"]
+
+
 def test_without_colors_the_plug_in_is_not_asked_for(tmp_path: Path) -> None:
     config = config_of(tmp_path, more="    load_balancing: {mode: ecmp}")
     found = variables(config)
