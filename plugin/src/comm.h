@@ -98,7 +98,8 @@ struct rw_qp {
   int recover_wait_ms;
   struct rw_path *path;  // what all connections know of its path (paths.h); NULL: nothing
   unsigned proven_seen;
-  int64_t dead_ms;  // since when, 0: it lives
+  int64_t dead_ms;           // since when, 0: it lives
+  _Atomic uint64_t died_ns;  // when it last did, CLOCK_REALTIME; atomic because telemetry reads it
   int64_t pinged_ns, last_ns;
   _Atomic uint32_t share;  // of the bytes posted lately, out of 65536
   uint64_t share_bytes;    // counters.bytes when that was last computed

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "live.h"
 #include "log.h"
@@ -58,6 +59,10 @@ void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
   if (state == RW_QP_LIVE) {
     rw_count(&q->counters.deaths, 1);
     q->recover_wait_ms = 0;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    atomic_store_explicit(&q->died_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+                          memory_order_relaxed);
     q->dead_ms = c->now_ms;
     rw_path_dead(c, q);
   } else {

@@ -15,6 +15,10 @@
 #include "name_list.h"
 #include "params.h"
 
+// What a library that is not loaded speaks: railweave host plugin doctor looks for it.
+__attribute__((used)) static const char mark[] = "railweave-net wire 3";
+_Static_assert(RW_WIRE_VERSION == 3, "mark");
+
 static socklen_t length_of(const union rw_address *a) {
   return a->any.sa_family == AF_INET6 ? sizeof(a->v6) : sizeof(a->v4);
 }

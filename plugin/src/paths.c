@@ -96,12 +96,12 @@ void rw_path_dead(struct rw_comm *c, struct rw_qp *q) {
   // Others' queue pairs on it may have died before, of the same, and be back already.
   bool same = q->proven_seen != p->proven && c->now_ms - p->proven_ms < SAME_MS;
   p->live--;
+  if (!p->dead_ms && !same) snprintf(p->reason, sizeof(p->reason), "%s", q->reason);
   if (!p->dead_ms && !same && (p->steered || p->live <= 0)) {
     p->dead_ms = c->now_ms;
     p->back_ms = 0;
     p->reported = false;
     p->quiet = !atomic_load(&p->device->port_up);
-    snprintf(p->reason, sizeof(p->reason), "%s", q->reason);
   }
   if (!p->steered && p->lost++ == 0) p->lost_ms = c->now_ms;
   something_to_say = true;
@@ -152,6 +152,12 @@ void rw_path_proven(struct rw_comm *c, struct rw_qp *q) {
   }
   if (p->prober == c) p->prober = NULL;
   q->proven_seen = p->proven;
+  pthread_mutex_unlock(&lock);
+}
+
+void rw_path_reason(const struct rw_path *p, char *text, size_t size) {
+  pthread_mutex_lock(&lock);
+  snprintf(text, size, "%s", p ? p->reason : "");
   pthread_mutex_unlock(&lock);
 }
 

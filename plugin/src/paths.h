@@ -14,7 +14,8 @@ void rw_path_dead(struct rw_comm *c, struct rw_qp *q);      // its queue pair di
 bool rw_path_try(struct rw_comm *c, struct rw_qp *q);       // may it be made anew now?
 void rw_path_unproven(struct rw_comm *c, struct rw_qp *q);  // that came to nothing
 void rw_path_proven(struct rw_comm *c, struct rw_qp *q);    // it carries data again
-void rw_path_let_go(const struct rw_comm *c);               // the connection ends
+void rw_path_reason(const struct rw_path *path, char *text, size_t size);  // of its last death
+void rw_path_let_go(const struct rw_comm *c);                              // the connection ends
 
 // Says which paths died or came back, one line for each process at the other end. Called by the service thread.
 void rw_paths_report(int64_t now_ms);

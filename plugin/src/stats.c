@@ -12,6 +12,7 @@
 #include "comm.h"
 #include "log.h"
 #include "params.h"
+#include "paths.h"
 
 static const char folder[] = "/dev/shm", prefix[] = "railweave-net-";
 
@@ -24,6 +25,8 @@ struct table {
   struct sums sums[RW_STATS];
 };
 static struct table closed, all;
+static struct rw_stats_peer peers[RW_STATS_PEERS];
+static int n_peers;
 static struct rw_stats_page own, *page = &own;
 static char path[64];
 static int lock_fd = -1;
@@ -110,13 +113,59 @@ static void add(struct table *t, const struct rw_comm *c, bool open) {
   }
 }
 
+static const char *doing(int state) {
+  switch (state) {
+    case RW_QP_CLOSING: return "closes it at both ends";
+    case RW_QP_CLOSED: return "waits to try it again";
+    case RW_QP_OPENING: return "asks the other end for a new one";
+    case RW_QP_PROBING: return "probes the path";
+    default: return "";
+  }
+}
+
+static void add_peer(const struct rw_comm *c) {
+  struct rw_stats_peer *p = peers;
+  while (p < peers + n_peers && (p->process != c->remote.process || strcmp(p->host, c->remote.host))) p++;
+  if (p == peers + RW_STATS_PEERS) return;
+  if (p == peers + n_peers) {
+    n_peers++;
+    memset(p, 0, sizeof(*p));
+    snprintf(p->host, sizeof(p->host), "%s", c->remote.host);
+    p->process = c->remote.process;
+    p->pid = c->remote.pid;
+    p->rank = c->remote.rank;
+    p->local_rank = c->remote.local_rank;
+  }
+  p->connections++;
+  for (int i = 0; i < c->n_qps; i++) {
+    const struct rw_qp *q = &c->qps[i];
+    int state = rw_state(q);
+    bool suspect = atomic_load_explicit(&q->suspect, memory_order_relaxed);
+    uint64_t died_ns = atomic_load_explicit(&q->died_ns, memory_order_relaxed);
+    p->queue_pairs++;
+    p->live += state == RW_QP_LIVE && !suspect;
+    p->suspect += state == RW_QP_LIVE && suspect;
+    p->deaths += atomic_load_explicit(&q->counters.deaths, memory_order_relaxed);
+    if (died_ns > p->last_death_ns) {
+      p->last_death_ns = died_ns;
+      rw_path_reason(q->path, p->reason, sizeof(p->reason));
+    }
+    if (state != RW_QP_LIVE) snprintf(p->doing, sizeof(p->doing), "%s", doing(state));
+    else if (suspect && !p->doing[0]) snprintf(p->doing, sizeof(p->doing), "waits for an answer");
+  }
+}
+
 void rw_stats_closed(const struct rw_comm *c) { add(&closed, c, false); }
 
 const struct rw_stats_page *rw_stats_update(const struct rw_comm *comms) {
   struct timespec t;
   all.n = closed.n;
   memcpy(all.sums, closed.sums, (size_t)closed.n * sizeof(closed.sums[0]));
-  for (const struct rw_comm *c = comms; c; c = c->next) add(&all, c, true);
+  n_peers = 0;
+  for (const struct rw_comm *c = comms; c; c = c->next) {
+    add(&all, c, true);
+    add_peer(c);
+  }
   uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed) | 1;
   atomic_store_explicit(&page->sequence, sequence, memory_order_relaxed);
   atomic_thread_fence(memory_order_release);
@@ -136,6 +185,9 @@ const struct rw_stats_page *rw_stats_update(const struct rw_comm *comms) {
     page->entries[i] = *e;
   }
   page->n = (uint32_t)all.n;
+  page->n_peers = (uint32_t)n_peers;
+  page->peer_bytes = sizeof(struct rw_stats_peer);
+  memcpy(page->peers, peers, (size_t)n_peers * sizeof(peers[0]));
   atomic_store_explicit(&page->sequence, sequence + 1, memory_order_release);
   return page;
 }

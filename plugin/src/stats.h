@@ -20,7 +20,7 @@ struct rw_comm;
   X(recoveries, "times one came back")                                     \
   X(errors, "completions with an error")
 
-enum { RW_STATS = 256, RW_STATS_VERSION = 1 };
+enum { RW_STATS = 256, RW_STATS_PEERS = 512, RW_STATS_VERSION = 2 };
 
 // Layout for readers of any language: little-endian, no padding.
 struct rw_stats_entry {
@@ -35,6 +35,17 @@ struct rw_stats_entry {
 };
 _Static_assert(sizeof(struct rw_stats_entry) == 344, "struct rw_stats_entry");
 
+// A process at the other end of open connections, in both directions together.
+struct rw_stats_peer {
+  char host[64], reason[96],
+      doing[64];  // why a queue pair to it died last; what is being done about those that do not live
+  uint64_t process, last_death_ns, deaths;  // CLOCK_REALTIME, 0: never
+  uint32_t pid;
+  int32_t rank, local_rank;  // as its launcher says, -1: it does not
+  uint32_t connections, queue_pairs, live, suspect, unused;
+};
+_Static_assert(sizeof(struct rw_stats_peer) == 280, "struct rw_stats_peer");
+
 struct rw_stats_page {
   char magic[8];  // "RWSTATS", 0
   uint32_t version, entry_bytes;
@@ -42,7 +53,9 @@ struct rw_stats_page {
   uint64_t written_ns;        // CLOCK_REALTIME
   uint32_t pid, n;
   char host[64];
+  uint32_t n_peers, peer_bytes;
   struct rw_stats_entry entries[RW_STATS];
+  struct rw_stats_peer peers[RW_STATS_PEERS];
 };
 
 // Called by the service thread alone, comms being all connections there are.

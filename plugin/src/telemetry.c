@@ -41,6 +41,17 @@ static void write_json(FILE *file, const struct rw_stats_page *page) {
     fprintf(file, ", \"latency_us\": {\"p50\": %.1f, \"p90\": %.1f, \"p99\": %.1f, \"max\": %.1f}}",
             (double)e->p50_ns / 1e3, (double)e->p90_ns / 1e3, (double)e->p99_ns / 1e3, (double)e->max_ns / 1e3);
   }
+  fprintf(file, "], \"peers\": [");
+  for (uint32_t i = 0; i < page->n_peers; i++) {
+    const struct rw_stats_peer *p = &page->peers[i];
+    fprintf(file,
+            "%s\n  {\"host\": \"%s\", \"pid\": %u, \"rank\": %d, \"local_rank\": %d, \"connections\": %u, "
+            "\"queue_pairs\": %u, "
+            "\"live\": %u, \"suspect\": %u, \"deaths\": %llu, \"last_death_ms\": %llu, \"reason\": \"%s\", \"doing\": "
+            "\"%s\"}",
+            i ? "," : "", p->host, p->pid, p->rank, p->local_rank, p->connections, p->queue_pairs, p->live, p->suspect,
+            (unsigned long long)p->deaths, (unsigned long long)(p->last_death_ns / 1000000), p->reason, p->doing);
+  }
   fprintf(file, "]}\n");
 }
 

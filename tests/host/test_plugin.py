@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.host import host_file, plugin
+from railweave.host import doctor, host_file, plugin
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
 from tests.conftest import ROOT
@@ -19,13 +19,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def page(pid: int, written_ns: int, byte_counts: list[int], sequence: int = 2) -> bytes:
+def page(pid: int, written_ns: int, byte_counts: list[int], sequence: int = 2, peers: tuple[bytes, ...] = ()) -> bytes:
     """As plugin/src/stats.h lays it out: one way per count, by color."""
-    data = struct.pack("<8sIIQQII64s", b"RWSTATS\0", 1, 344, sequence, written_ns, pid, len(byte_counts), b"H100-01")
+    head = struct.Struct("<8sIIQQII64sII")
+    data = head.pack(b"RWSTATS\0", 2, 344, sequence, written_ns, pid, len(byte_counts), b"H100-01", len(peers), 280)
     for color, count in enumerate(byte_counts):
         names = struct.pack("<64s64s64s32s", b"mlx5_0", b"leaf1", b"leaf2", b"")
         data += names + struct.pack("<iI4I8Q4Q", color, 1, 2, 2, 0, 1, count, 5, 6, 0, 1, 0, 0, 0, 10, 20, 30, 40)
-    return data
+    return data + bytes(256 * 344 + head.size - len(data)) + b"".join(peers)
+
+
+def peer(host: bytes, live: int, deaths: int, doing: bytes = b"") -> bytes:
+    died_ns = 1_700_000_000_123_000_000 if deaths else 0
+    numbers = (9, died_ns, deaths, 4711, 12, 4, 3, 8, live, 0, 0)
+    return struct.pack("<64s96s64sQQQIiiIIIII", host, b"mlx5_0 is down", doing, *numbers)
+
+
+def test_processes_at_the_other_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    peers = (peer(b"H100-02", 8, 0), peer(b"H100-03", 6, 2, b"probes the path"))
+    tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 1, [100], peers=peers))
+    asked = ["plugin", "stats", "--shm", str(tmp_path), "--interval", "0"]
+    assert main(asked) == 0
+    told = capsys.readouterr().out
+    assert "H100-02" not in told
+    [row] = [line.split() for line in told.splitlines() if "H100-03" in line]
+    assert row[:7] == ["7", "H100-03", "4711", "12", "4", "6/8", "2"]
+    assert row[7].endswith(".123")
+    assert "mlx5_0 is down; probes the path" in told
+    assert main([*asked, "--peers"]) == 0
+    assert "H100-02" in capsys.readouterr().out
+    assert main([*asked, "--json"]) == 0
+    [calm, ill] = json.loads(capsys.readouterr().out)["peers"]
+    assert (calm["deaths"], calm["last_death_ms"], ill["last_death_ms"]) == (0, 0, 1_700_000_000_123)
 
 
 def test_a_page_that_is_being_written_or_of_another_version_is_not_read() -> None:
@@ -75,9 +100,9 @@ def findings(
     port.joinpath("rate").write_text(rate)
     raw = {"nics": [{"rdma": "mlx5_0", "rdma_port": 1, "speed_gbps": 400}], "fabrics": fabrics or {}}
     found = [
-        *plugin.speeds(raw, ThisMachine(tmp_path)),
-        *plugin.timeout(raw, variables),
-        *plugin.variables_of_nccl(variables),
+        *doctor.speeds(raw, ThisMachine(tmp_path)),
+        *doctor.timeout(raw, variables),
+        *doctor.variables_of_nccl(variables),
     ]
     by_what: dict[str, list[str]] = {}
     for one in found:
@@ -119,7 +144,7 @@ def machine(folder: Path, *, mtu: int = 9000, index: int = 3) -> Path:
 
 
 def examined(plan: Path, sysfs: Path, variables: dict[str, str], what: str) -> list[tuple[str, str]]:
-    found = plugin.examine(host_file.load(plan), plugin.load_raw(plan), ThisMachine(sysfs), variables)
+    found = doctor.examine(host_file.load(plan), doctor.load_raw(plan), ThisMachine(sysfs), variables)
     return [(one.level, one.text) for one in found if one.what == what]
 
 
@@ -134,7 +159,7 @@ def test_doctor_compares_the_mtu_with_the_design(plan: Path, tmp_path: Path) -> 
     assert examined(plan, machine(tmp_path / "good"), {}, "MTU") == [("good", "gpu0_eth: 9000")]
     [(level, text)] = examined(plan, machine(tmp_path / "low", mtu=1400), {}, "MTU")
     assert level == "error"
-    assert "gpu0_eth has 1400, the design says 1500" in text
+    assert "gpu0_eth: has 1400, the design says 1500" in text
 
 
 def test_doctor_finds_paths_without_an_address_in_this_namespace(plan: Path, tmp_path: Path) -> None:
@@ -144,6 +169,54 @@ def test_doctor_finds_paths_without_an_address_in_this_namespace(plan: Path, tmp
     [(level, text)] = examined(plan, sysfs, {}, "paths")
     assert level == "error"
     assert "mlx5_0: no RoCE v2 GID in fc00:1:1:2::/64" in text
+
+
+def test_doctor_says_the_same_of_several_nics_once() -> None:
+    absent = [doctor.Verdict("error", "speed", f"mlx5_{n}: no such RDMA device") for n in range(8)]
+    other = doctor.Verdict("good", "speed", "mlx5_9: 400 Gbit/s")
+    names = ", ".join(f"mlx5_{n}" for n in range(8))
+    assert doctor.alike([*absent, other]) == [
+        doctor.Verdict("error", "speed", f"{names} (8): no such RDMA device"),
+        other,
+    ]
+
+
+def test_doctor_without_a_host_file(tmp_path: Path) -> None:
+    sysfs = machine(tmp_path / "sys")
+    sysfs.joinpath("class/infiniband/mlx5_0/ports/1/rate").write_text("400 Gb/sec\n")
+    found = {one.what: one for one in doctor.examine(None, {}, ThisMachine(sysfs), USES_IT)}
+    assert (found["host.json"].level, found["speed"].text) == ("warning", "mlx5_0: 400 Gbit/s")
+    assert found["paths"].text == "mlx5_0: 2 RoCE v2 addresses"
+    assert found["scheme"].text.startswith("no path colors")
+    nothing = {one.what: one.level for one in doctor.examine(None, {}, ThisMachine(tmp_path / "none"), USES_IT)}
+    assert nothing["speed"] == "error"
+
+
+def test_doctor_looks_at_dscp_and_ecn_and_says_what_it_does_not_see(plan: Path, tmp_path: Path) -> None:
+    sysfs = machine(tmp_path / "sys")
+    assert examined(plan, sysfs, {}, "trust")[0][0] == "warning"
+    assert "not seen" in examined(plan, sysfs, {}, "trust")[0][1]
+
+
+def test_doctor_compares_servers(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = tmp_path / "lib"
+    library.mkdir()
+    library.joinpath("libnccl-net-railweave.so").write_bytes(b"ELF railweave-net wire 3\0")
+    variables = {**USES_IT, "LD_LIBRARY_PATH": str(library)}
+    found = doctor.examine(
+        host_file.load(plan), doctor.load_raw(plan), ThisMachine(machine(tmp_path / "sys")), variables
+    )
+    same = doctor.document(found)
+    [build] = [one for one in same if one["what"] == "build"]
+    assert (build["level"], "wire version 3" in build["text"]) == ("good", True)
+    other = [{**one, "text": one["text"].replace("version 3", "version 2")} for one in same]
+    verdicts = {one.what: one for one in doctor.compared(found, {"a.json": same, "b.json": other})}
+    assert (verdicts["same build"].level, verdicts["same scheme"].level) == ("error", "good")
+    assert "b.json: libnccl-net-railweave.so: wire version 2" in verdicts["same build"].text
+    nonsense = tmp_path / "nonsense.json"
+    nonsense.write_text("{")
+    assert main(["plugin", "doctor", "--host-file", str(plan), "--compare", str(nonsense)]) == 2
+    assert "--compare" in capsys.readouterr().err
 
 
 def test_doctor_looks_for_a_way_to_gpu_memory(plan: Path, tmp_path: Path) -> None:

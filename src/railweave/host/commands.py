@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Callable
 
 from . import (
@@ -15,6 +14,7 @@ from . import (
     capture_roce,
     changes,
     checking,
+    doctor,
     environment,
     files,
     gids,
@@ -226,13 +226,27 @@ def _rdma_ping(asked: Namespace) -> int:
     return probing.run(asked.command)
 
 
+def _doctor(asked: Namespace) -> int:
+    machine = ThisMachine(asked.sysfs)
+    there = asked.host_file.exists() or asked.host_file != options.HOST_FILE
+    plan = host_file.load(asked.host_file) if there else None
+    raw = doctor.load_raw(asked.host_file) if there else {}
+    verdicts = doctor.examine(plan, raw, machine, os.environ)
+    try:
+        others = doctor.read_others(asked.compare)
+    except (OSError, ValueError) as error:
+        raise HostInputError(
+            f"--compare: {error}; wanted are outputs of `railweave host plugin doctor --json`"
+        ) from None
+    if others:
+        verdicts += doctor.compared(verdicts, others)
+    print(json.dumps(doctor.document(verdicts), indent=1) if asked.json else doctor.lines(verdicts))
+    return 1 if any(verdict.level == "error" for verdict in verdicts) else 0
+
+
 def _plugin(asked: Namespace) -> int:
     if asked.what == "doctor":
-        plan = host_file.load(asked.host_file)
-        raw, machine = plugin.load_raw(asked.host_file), ThisMachine(asked.sysfs)
-        verdicts = plugin.examine(plan, raw, machine, os.environ)
-        print(json.dumps([asdict(verdict) for verdict in verdicts], indent=1) if asked.json else plugin.lines(verdicts))
-        return 1 if any(verdict.level == "error" for verdict in verdicts) else 0
+        return _doctor(asked)
     before = plugin.read(asked.shm)
     if asked.prometheus:
         print(plugin.prometheus(plugin.total(before)), end="")
@@ -247,6 +261,8 @@ def _plugin(asked: Namespace) -> int:
         print(f"no process with the net plugin runs here (looked in {asked.shm})")
     else:
         print(plugin.table(plugin.total(after), speed))
+        peers = plugin.peer_table(after, everyone=asked.peers)
+        print(f"\n{peers}" if peers else "\nno queue pair to any other process died")
     return 0
 
 

@@ -395,11 +395,13 @@ def parser() -> ArgumentParser:
     plugin = verb(
         "plugin",
         "show statistics of railweave's net plugin for NCCL on this server (stats), or check its setup (doctor)",
-        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (group of uplinks, by destination address)\nand remote leaf.\ndoctor: "
-        "compares speed, MTU, addresses, GPU memory, timeouts and variables with host.json. Exit code 1: an error was found.",
+        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (group of uplinks, by destination address)\nand remote leaf; below, "
+        "the processes at the other ends to which queue pairs died.\ndoctor: "
+        "compares speed, MTU, addresses, DSCP, ECN, GPU memory, timeouts and variables with host.json, or\nwithout that file shows what there is. Exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
         "env -- railweave host plugin doctor",
+        "plugin doctor --compare H100-01.json H100-02.json   (doctor --json of other servers)",
     )
     plugin.add_argument(
         "what", choices=("stats", "doctor"), help="stats: statistics of running processes; doctor: checks of the setup"
@@ -412,6 +414,17 @@ def parser() -> ArgumentParser:
         default=1.0,
         metavar="SECONDS",
         help="stats only: time over which rates are measured (default: 1); 0 prints totals without rates",
+    )
+    plugin.add_argument(
+        "--peers", action="store_true", help="stats only: all processes at the other ends, not only those with trouble"
+    )
+    plugin.add_argument(
+        "--compare",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="doctor only: outputs of doctor --json on other servers, whose build of the plugin and colors must be the same",
     )
     shm = Path("/dev/shm")  # noqa: S108 - where the plugin's processes write; here it is only read
     plugin.add_argument(

@@ -1,4 +1,4 @@
-"""Counters of the net plugin for NCCL and RCCL, and checks of the plugin's setup on this server."""
+"""Counters of the net plugin for NCCL and RCCL."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import stat
 import struct
 import time
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import files, gids
+from . import files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
-    from .host_file import HostFile
-    from .machine import Machine
-
-
-_HEADER = struct.Struct("<8sIIQQII64s")
+_HEADER = struct.Struct("<8sIIQQII64sII")
+_PEER = struct.Struct("<64s96s64sQQQIiiIIIII")
+_PEERS_AT = _HEADER.size + 256 * 344
 _ENTRY = struct.Struct("<64s64s64s32siI4I8Q4Q")
-_MAGIC, _VERSION, _TRIES = b"RWSTATS\0", 1, 100
+_MAGIC, _VERSION, _TRIES = b"RWSTATS\0", 2, 100
 
 COUNTERS = ("bytes", "messages", "pieces", "clear_to_sends", "resent", "deaths", "recoveries", "errors")
 
@@ -83,6 +80,30 @@ class PathSums:
 
 
 @dataclass(frozen=True)
+class Peer:
+    """A process at the other end of open connections.
+
+    - ``rank``, ``local_rank``: its rank in the job and on its server, which is the number of its GPU if it has one; -1 if its launcher
+      does not say.
+    - ``last_death_ms``: when a queue pair to it last died, in ms of the Unix epoch, or 0. ``reason``: why.
+    - ``doing``: what is being done about queue pairs that carry no data, or empty.
+    """
+
+    host: str
+    pid: int
+    rank: int
+    local_rank: int
+    connections: int
+    queue_pairs: int
+    live: int
+    suspect: int
+    deaths: int
+    last_death_ms: int
+    reason: str
+    doing: str
+
+
+@dataclass(frozen=True)
 class Page:
     """The counters that one process with the plugin has written to its file. ``written_ns`` is the time of writing in ns."""
 
@@ -90,6 +111,7 @@ class Page:
     pid: int
     written_ns: int
     paths: tuple[PathSums, ...]
+    peers: tuple[Peer, ...] = ()
 
 
 def _text(raw: bytes) -> str:
@@ -105,10 +127,14 @@ def parse(data: bytes) -> Page | None:
     """
     if len(data) < _HEADER.size:
         return None
-    magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
+    magic, version, entry_bytes, sequence, written_ns, pid, n, host, n_peers, peer_bytes = _HEADER.unpack_from(data)
     if magic != _MAGIC or version != _VERSION or entry_bytes != _ENTRY.size or sequence % 2:
         return None
-    if len(data) < _HEADER.size + n * _ENTRY.size:
+    if (
+        len(data) < _HEADER.size + n * _ENTRY.size
+        or len(data) < _PEERS_AT + n_peers * _PEER.size
+        or peer_bytes != _PEER.size
+    ):
         return None
     paths: list[PathSums] = []
     for i in range(n):
@@ -117,7 +143,16 @@ def parse(data: bytes) -> Page | None:
         )
         names = _text(device), _text(leaf), _text(peer_leaf), _text(color_name)
         paths.append(PathSums(*names, color, "send" if sends else "receive", *numbers))
-    return Page(_text(host), pid, written_ns, tuple(paths))
+    peers = tuple(_peer(data, _PEERS_AT + i * _PEER.size) for i in range(n_peers))
+    return Page(_text(host), pid, written_ns, tuple(paths), peers)
+
+
+def _peer(data: bytes, at: int) -> Peer:
+    host, reason, doing, _, died_ns, deaths, pid, rank, local_rank, comms, qps, live, suspect, _ = _PEER.unpack_from(
+        data, at
+    )
+    counts = (comms, qps, live, suspect, deaths, died_ns // 10**6)
+    return Peer(_text(host), pid, rank, local_rank, *counts, _text(reason), _text(doing))
 
 
 def _content(file: Path) -> bytes:
@@ -205,8 +240,30 @@ def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) 
                      f"{path.live}/{path.queue_pairs}" + (f" ({path.suspect} suspect)" if path.suspect else ""),
                      f"{speed.get(path.key, 0.0) / 1e6:.1f}", f"{mine / sum(parts):.2f}" if sum(parts) else "-",
                      str(path.bytes), str(path.resent), str(path.deaths), f"{path.p99_ns / 1e3:.1f}"])  # fmt: skip
+    return _aligned(rows)
+
+
+def _aligned(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def peer_table(pages: list[Page], *, everyone: bool) -> str:
+    """Return a table of the processes at the other ends: those with a queue pair that died or carries no data, or ``everyone``.
+
+    Return an empty text if there is none.
+    """
+    rows = [["of pid", "peer", "pid", "rank", "GPU", "live", "deaths", "last death", "why, and what is done"]]
+    for page in pages:
+        for peer in page.peers:
+            if not everyone and peer.deaths == 0 and peer.live == peer.queue_pairs:
+                continue
+            died = time.localtime(peer.last_death_ms // 1000)
+            when = f"{time.strftime('%H:%M:%S', died)}.{peer.last_death_ms % 1000:03}" if peer.last_death_ms else "-"
+            numbers = [str(number) if number >= 0 else "-" for number in (peer.rank, peer.local_rank)]
+            rows.append([str(page.pid), peer.host, str(peer.pid), *numbers, f"{peer.live}/{peer.queue_pairs}", str(peer.deaths),
+                         when, "; ".join(text for text in (peer.reason, peer.doing) if text) or "-"])  # fmt: skip
+    return _aligned(rows) if len(rows) > 1 else ""
 
 
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
@@ -216,7 +273,7 @@ def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -
     """
     return {"pids": [page.pid for page in pages], "paths": [
         {**asdict(way), "bytes_per_s": round(speed.get(way.key, 0.0))} for way in total(pages)
-    ]}  # fmt: skip
+    ], "peers": [{"of_pid": page.pid, **asdict(peer)} for page in pages for peer in page.peers]}  # fmt: skip
 
 
 def prometheus(paths: list[PathSums]) -> str:
@@ -235,156 +292,3 @@ def prometheus(paths: list[PathSums]) -> str:
             )
             lines.append(f"{metric}{{{labels}}} {getattr(path, name)}")
     return "\n".join(lines) + "\n"
-
-
-_PEER_MEMORY = (
-    "/sys/kernel/mm/memory_peers/nv_mem/version",
-    "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
-    "/sys/module/nvidia_peermem/version",
-    "/sys/kernel/mm/memory_peers/amdkfd/version",
-)
-_NVIDIA_OPEN = "/sys/module/nvidia/version"
-_TUNER_FILE = "/etc/railweave/tuner.json"
-_RETRY_UNIT_MS = 4.096e-3
-_WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A finding about the plugin's setup. ``level`` is ``good``, ``warning`` or ``error``; ``what`` is its topic, such as ``speed``."""
-
-    level: str
-    what: str
-    text: str
-
-
-def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
-    """Return all findings about the plugin's setup. ``raw`` is the content of ``host.json``, and ``variables`` the job's environment."""
-    verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
-    return [*verdicts, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
-
-
-def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
-    """Return a finding for each NIC: an error if it is slower than designed or its rate cannot be read. ``raw`` is the content of ``host.json``."""
-    verdicts: list[Verdict] = []
-    for nic in raw.get("nics", []):
-        rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
-        rate = machine.readable(f"{gids.DEVICES}/{rdma}/ports/{nic.get('rdma_port', 1)}/rate")
-        there = float(rate.split()[0]) if rate and rate.split()[0].replace(".", "").isdigit() else None
-        if there is None:
-            verdicts.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
-        elif wanted and there < wanted:
-            verdicts.append(Verdict("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
-        else:
-            verdicts.append(Verdict("good", "speed", f"{rdma}: {there:g} Gbit/s"))
-    return verdicts
-
-
-def _mtus(plan: HostFile, machine: Machine) -> list[Verdict]:
-    verdicts: list[Verdict] = []
-    for nic in plan.nics:
-        mtu = machine.readable(f"/sys/class/net/{nic.netdev}/mtu")
-        if mtu and int(mtu) < nic.mtu:
-            verdicts.append(
-                Verdict("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
-            )
-        elif mtu:
-            verdicts.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
-    return verdicts
-
-
-def _addresses(plan: HostFile, machine: Machine) -> list[Verdict]:
-    missing = gids.missing(plan, gids.read(machine, plan))
-    verdicts = [
-        Verdict(
-            "error",
-            "paths",
-            f"{nic.rdma}: no RoCE v2 GID in {path.prefix} in this network namespace ({path.table_name})",
-        )
-        for nic, path in missing
-    ]
-    return verdicts or [Verdict("good", "paths", "every NIC has an address on every path")]
-
-
-def _gpu_memory(machine: Machine) -> Verdict:
-    if any(machine.real(path) for path in _PEER_MEMORY):
-        return Verdict("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
-    if machine.real(_NVIDIA_OPEN):
-        text = "no peer memory module: GPUDirect RDMA needs DMA-BUF (open kernel modules, Linux 5.12); NCCL's log says GPU Direct RDMA Enabled"
-        return Verdict("warning", "GPU memory", text)
-    return Verdict(
-        "warning", "GPU memory", "no GPU driver with RDMA found: data goes through host memory, at about half the rate"
-    )
-
-
-def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding if the job sets NCCL_IB_TIMEOUT: an error if the NIC stops retrying before the fabric can reroute, else a warning.
-
-    ``raw`` is the content of ``host.json``, and ``variables`` the job's environment.
-    """
-    given = variables.get("NCCL_IB_TIMEOUT", "")
-    if not given.isdigit():
-        return []
-    retries = variables.get("NCCL_IB_RETRY_CNT", "")
-    lasts_ms = _RETRY_UNIT_MS * 2 ** min(int(given), 31) * (int(retries) + 1 if retries.isdigit() else 8)
-    bfd = [fabric.get("bfd_detection_ms") for fabric in raw.get("fabrics", {}).values()]
-    detected = max((detection_ms for detection_ms in bfd if detection_ms is not None), default=None)
-    reroute_ms = int(
-        variables.get("RAILWEAVE_NET_REROUTE_MS") or (_WITHOUT_BFD_MS if detected is None else detected + _AFTER_BFD_MS)
-    )
-    if lasts_ms < reroute_ms:
-        text = f"NCCL_IB_TIMEOUT={given}: the NIC gives up after {lasts_ms:.0f} ms, before the fabric had its {reroute_ms} ms to reroute"
-        return [Verdict("error", "timeout", text)]
-    return [
-        Verdict(
-            "warning",
-            "timeout",
-            f"NCCL_IB_TIMEOUT={given} is not needed: a path is dead after {reroute_ms} ms all the same",
-        )
-    ]
-
-
-def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return findings about environment variables of NCCL that are harmful or missing."""
-    verdicts: list[Verdict] = []
-    if variables.get("NCCL_IB_GID_INDEX"):
-        verdicts.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
-    if variables.get("NCCL_NET_PLUGIN") not in {"railweave", "libnccl-net-railweave.so", "librccl-net-railweave.so"}:
-        verdicts.append(
-            Verdict("warning", "variables", "NCCL_NET_PLUGIN does not name railweave: NCCL takes its own transport")
-        )
-    if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_NET") != "railweave":
-        verdicts.append(
-            Verdict(
-                "warning",
-                "variables",
-                "without NCCL_NET=railweave NCCL goes on in silence where the plugin cannot start",
-            )
-        )
-    return verdicts
-
-
-def tuner(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding about the table from which the plugin chooses NCCL's algorithms, if the job uses that table.
-
-    ``variables`` is the job's environment. All ranks must have the same table, because a rank without it would choose other algorithms.
-    """
-    if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
-        return []
-    table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
-    try:
-        rows = len(files.parsed(files.content(table))["rows"])
-    except (OSError, ValueError, KeyError, TypeError):
-        text = f"RAILWEAVE_NET_TUNER is set, and {table} cannot be read: install hosts/tuner.json of the build on all servers"
-        return [Verdict("error", "tuner", text)]
-    return [Verdict("good", "tuner", f"{table}: {rows} rows; it must be the same on all servers")]
-
-
-def load_raw(file: Path) -> dict[str, Any]:
-    """Return the JSON content of a ``host.json`` that was already validated."""
-    return files.parsed(files.content(file))
-
-
-def lines(verdicts: list[Verdict]) -> str:
-    """Return the findings ``verdicts`` as text, one per line."""
-    return "\n".join(f"{verdict.level:<8} {verdict.what:<11} {verdict.text}" for verdict in verdicts)
