@@ -349,6 +349,7 @@ enum {
   IBV_EVENT_PORT_ACTIVE = 9,
   IBV_EVENT_PORT_ERR = 10,
   IBV_EVENT_GID_CHANGE = 18,
+  IBV_EVENT_DEVICE_SPEED_CHANGE = 20,
 };
 
 struct ibv_async_event {

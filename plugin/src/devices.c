@@ -270,6 +270,13 @@ out:
   return result;
 }
 
+int rw_device_speed(const struct rw_device *d) {
+  struct ibv_port_attr attr;
+  memset(&attr, 0, sizeof(attr));
+  if (rw_verbs.ibv_query_port(d->context, (uint8_t)d->port, &attr)) return d->speed_mbps;
+  return find_speed(d->context, d->port, &attr, d->nic.rdma[0] ? &d->nic : NULL);
+}
+
 struct rw_gid_list rw_device_gids(const struct rw_device *d) {
   return rw_gids_read(d->context, d->port, d->gid_table_length, d->ethernet, d->nic.rdma[0] ? &d->nic : NULL);
 }
@@ -303,9 +310,12 @@ ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *p) {
   p->maxCollBytes = p->maxP2pBytes < 512u << 20 ? p->maxP2pBytes : 512u << 20;
   p->maxMultiRequestSize = 1;
   p->railId = first->rail;
-  p->planeId = v->n == 1 ? first->plane : NCCL_NET_ID_UNDEF;
-  for (int i = 1; i < v->n; i++)
+  p->planeId = first->plane;
+  for (int i = 1; i < v->n; i++) {
     if (devices[v->devices[i]].rail != first->rail) p->railId = NCCL_NET_ID_UNDEF;
+    if (devices[v->devices[i]].plane != first->plane)
+      p->planeId = NCCL_NET_ID_UNDEF;  // in several, where ports are merged
+  }
   return ncclSuccess;
 }
 

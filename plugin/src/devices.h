@@ -67,6 +67,9 @@ ncclResult_t rw_vdevice_make(int *index, const int *devices, int n);
 // Mbit/s of a port by the bits that its attributes show: 0 where they say nothing.
 int rw_port_speed(unsigned width, unsigned speed);
 
+// Mbit/s of a device's port now.
+int rw_device_speed(const struct rw_device *device);
+
 // The GIDs of a device now.
 struct rw_gid_list rw_device_gids(const struct rw_device *device);
 

@@ -40,6 +40,13 @@ static void mark(struct rw_device *d, int event) {
       atomic_fetch_add(&d->gid_changes, 1);
       rw_info("the addresses of %s changed", d->name);
       break;
+    case IBV_EVENT_DEVICE_SPEED_CHANGE: {
+      int now = rw_device_speed(d);
+      rw_log(now < d->speed_mbps ? NCCL_LOG_WARN : NCCL_LOG_INFO, __FILE__, __LINE__,
+             "%s runs at %g Gbit/s, and ran at %g when the job began", rw_device_place(d, place, sizeof(place)),
+             now / 1e3, d->speed_mbps / 1e3);
+      break;
+    }
     case IBV_EVENT_DEVICE_FATAL:
       atomic_store(&d->fatal, true);
       rw_warn("%s reports a fatal error of the device: look at the kernel log", d->name);

@@ -134,6 +134,10 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
         name, strerror(errno));
     return false;
   }
+  // What is left of the offer, for the end that is connected after this one.
+  if (q->ece.vendor_id && q->remote_ece.vendor_id == q->ece.vendor_id && rw_verbs.ibv_query_ece &&
+      rw_verbs.ibv_query_ece(q->qp, &q->ece))
+    q->ece = (struct ibv_ece){0};
   struct ibv_qp_attr rts = {
       .qp_state = IBV_QPS_RTS,
       .timeout = (uint8_t)c->settings.hw_timeout,

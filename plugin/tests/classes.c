@@ -42,6 +42,45 @@ static void look(const char *what, const struct rw_comm *c, const int classes[CO
   }
 }
 
+// Enhanced connection establishment: the end that connects first takes the other's offer, and what its device leaves of
+// that is what the other end takes.
+static struct {
+  struct ibv_qp *qp;
+  uint32_t options;
+} offers[64];
+static int n_offers;
+
+static int query_ece(struct ibv_qp *qp, struct ibv_ece *ece) {
+  int i = 0;
+  while (i < n_offers && offers[i].qp != qp) i++;
+  if (i == n_offers) {  // the accepting end makes its queue pairs first
+    offers[n_offers].qp = qp;
+    offers[n_offers].options = n_offers < COLORS ? 7 : 13;
+    n_offers++;
+  }
+  *ece = (struct ibv_ece){.vendor_id = 0x15b3, .options = offers[i].options};
+  return 0;
+}
+
+static int set_ece(struct ibv_qp *qp, struct ibv_ece *ece) {
+  for (int i = 0; i < n_offers; i++)
+    if (offers[i].qp == qp)
+      offers[i].options &= ece->options & (i < COLORS ? 7 : 14);  // one device leaves less than both offer
+  return 0;
+}
+
+enum { LEFT = 7 & 13 & 14 };
+
+static void check_ece(const struct rw_comm *c) {
+  for (int q = 0; q < c->n_qps; q++)
+    for (int i = 0; i < n_offers; i++)
+      if (offers[i].qp == c->qps[q].qp && offers[i].options != LEFT) {
+        printf("classes: the %s end has ECE options %u, not %d\n", c->sends ? "sending" : "receiving",
+               offers[i].options, 7 & 13);
+        failures++;
+      }
+}
+
 // of_communicator: NCCL_NET_TRAFFIC_CLASS_UNDEF where it sets none.
 static void check(const char *what, const char *variables, int of_communicator, const int data[COLORS],
                   const int clear[COLORS], const int levels[COLORS]) {
@@ -60,7 +99,9 @@ static void check(const char *what, const char *variables, int of_communicator, 
   if (rw_process_open() != ncclSuccess) exit(1);
   modify = rw_verbs.ibv_modify_qp;
   rw_verbs.ibv_modify_qp = watch;
-  n_seen = 0;
+  rw_verbs.ibv_query_ece = query_ece;
+  rw_verbs.ibv_set_ece = set_ece;
+  n_seen = n_offers = 0;
   if (rw_listen_on(&context, 0, handle, &listening) != ncclSuccess) exit(1);
   while (!out || !in) {
     if (!out && rw_connect(&context, 0, handle, &out) != ncclSuccess) exit(1);
@@ -68,6 +109,8 @@ static void check(const char *what, const char *variables, int of_communicator, 
   }
   look(what, out, data, levels);
   look(what, in, clear, levels);
+  check_ece(out);
+  check_ece(in);
   rw_comm_close(out);
   rw_comm_close(in);
   rw_close_listening(listening);

@@ -57,6 +57,11 @@ static bool try(const struct release *r) {
               net.properties(&net, 0, &p) == ncclSuccess && strcmp(p.name, "fake0") == 0 && p.maxP2pBytes >= 1 << 30 &&
               net.properties(&net, n, &p) != ncclSuccess;
   good &= net.finalize(&net) == ncclSuccess;
+  // NCCL takes its own device-initiated transports where a library has none.
+  static const char *const others[] = {"ncclGin_v11",       "ncclGinPlugin_v11",    "ncclGinPlugin_v12",
+                                       "ncclGinPlugin_v13", "ncclGinPlugin_v14",    "ncclRmaPlugin_v13",
+                                       "ncclRmaPlugin_v14", "ncclCollNetPlugin_v12"};
+  for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) good &= dlsym(library, others[i]) == NULL;
   dlclose(library);  // as NCCL does at the end; the library stays, its threads must have ended or go on unharmed
   printf("%s: version %d %s\n", r->name, *version, good ? "starts" : "does not start");
   return good;
