@@ -2,7 +2,6 @@
 #include "live.h"
 
 #include "costs.h"
-#include "failover.h"
 #include "params.h"
 
 void rw_live_update(struct rw_comm *c) {
@@ -28,19 +27,6 @@ void rw_live_update(struct rw_comm *c) {
   }
 }
 
-// What ECMP put onto a slow way may find a better one by another label. Not at once: others share the ways as well.
-static void leave_slow_ways(struct rw_comm *c) {
-  enum { SLOW_PACE = 4, FOR_MS = 2000 };
-  for (int i = 0; i < c->n_qps && c->live.n > 1; i++) {
-    struct rw_qp *q = &c->qps[i];
-    bool slow = q->label >= 0 && rw_state(q) == RW_QP_LIVE && c->live.of_qp[i].pace >= (float)SLOW_PACE;
-    if (!slow) q->slow_ms = 0;
-    else if (!q->slow_ms) q->slow_ms = c->now_ms;
-    else if (c->now_ms - q->slow_ms >= FOR_MS)
-      rw_qp_close(c, q, "%.0f times as slow as others for %.1f s", (double)c->live.of_qp[i].pace, FOR_MS / 1e3);
-  }
-}
-
 static void share_out(struct rw_comm *c) {
   uint64_t total = 0;
   for (int i = 0; i < c->n_qps; i++)
@@ -57,7 +43,6 @@ static void share_out(struct rw_comm *c) {
 void rw_live_weigh(struct rw_comm *c) {
   c->live.uneven = rw_params.weights && c->live.n > 1 && rw_pace(c->live.n, c->live.loads, c->now_ms * 1000000);
   if (rw_params.weights && c->live.n > 1) rw_weigh(c->live.n, c->live.loads, &c->live.weigh_waited);
-  if (c->live.uneven) leave_slow_ways(c);
   bool ramps = rw_costs_generation() != c->live.costs_seen;
   c->live.costs_seen = rw_costs_generation();
   for (int i = 0; i < c->n_qps; i++) {

@@ -179,6 +179,19 @@ static void look_for_life(struct rw_comm *c) {
   }
 }
 
+// What ECMP put onto a slow way may find a better one by another label. Not at once: others share the ways as well.
+static void leave_slow_ways(struct rw_comm *c) {
+  enum { SLOW_PACE = 4, FOR_MS = 2000 };
+  for (int i = 0; i < c->n_qps && c->live.n > 1; i++) {
+    struct rw_qp *q = &c->qps[i];
+    bool slow = q->label >= 0 && rw_state(q) == RW_QP_LIVE && c->live.of_qp[i].pace >= (float)SLOW_PACE;
+    if (!slow) q->slow_ms = 0;
+    else if (!q->slow_ms) q->slow_ms = c->now_ms;
+    else if (c->now_ms - q->slow_ms >= FOR_MS)
+      rw_qp_close(c, q, "%.0f times as slow as others for %.1f s", (double)c->live.of_qp[i].pace, FOR_MS / 1e3);
+  }
+}
+
 void rw_tick(struct rw_comm *c) {
   if (atomic_load_explicit(&c->error, memory_order_relaxed) != ncclSuccess) return;
   c->now_ms = rw_now_ns() / 1000000;
@@ -200,5 +213,6 @@ void rw_tick(struct rw_comm *c) {
   if (c->sends && c->now_ms - c->live.weigh_ms >= RW_WEIGH_MS) {
     c->live.weigh_ms = c->now_ms;
     rw_live_weigh(c);
+    if (c->live.uneven) leave_slow_ways(c);
   }
 }

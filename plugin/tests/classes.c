@@ -76,7 +76,7 @@ static void check_ece(const struct rw_comm *c) {
     for (int i = 0; i < n_offers; i++)
       if (offers[i].qp == c->qps[q].qp && offers[i].options != LEFT) {
         printf("classes: the %s end has ECE options %u, not %d\n", c->sends ? "sending" : "receiving",
-               offers[i].options, 7 & 13);
+               offers[i].options, LEFT);
         failures++;
       }
 }

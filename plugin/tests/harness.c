@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// A run that nothing moves for so long hangs, however slow the machine is.
-enum { PATIENCE_S = 30, ERROR_WITHIN_MS = 5000 };
+enum { ERROR_WITHIN_MS = 5000 };
 
 static void set(const char *name, const char *format, long value) {
   char text[64];
@@ -83,7 +82,7 @@ static uint64_t watch(const struct plan *p, const struct schedule *s, struct fak
       moves = atomic_load(&b->moves);
       moved = now;
     }
-    if (now - moved > (uint64_t)PATIENCE_S * 1000000000u) {
+    if (now - moved > (uint64_t)p->patience_s * 1000000000u) {
       *hung = true;
       for (int r = 0; r < p->ranks; r++)
         if (!ended[r]) kill(pids[r], SIGUSR2);
@@ -295,6 +294,7 @@ int main(int n, char **words) {
                    .largest = 300000,
                    .split = -1,
                    .slow = 1,
+                   .patience_s = 30,
                    .plugin = "./libnccl-net-railweave.so",
                    .verbs = "./libfakeverbs.so"};
   static const struct option options[] = {{"seed", 1, NULL, 's'},
@@ -313,6 +313,7 @@ int main(int n, char **words) {
                                           {"reroute", 1, NULL, 'o'},
                                           {"recover", 1, NULL, 'c'},
                                           {"all-dead", 1, NULL, 'e'},
+                                          {"patience", 1, NULL, 'W'},
                                           {"spines", 1, NULL, 'N'},
                                           {"fault", 1, NULL, 'f'},
                                           {"must-fail", 0, NULL, 'F'},
@@ -347,6 +348,7 @@ int main(int n, char **words) {
       case 'R': p.rate_mbytes = (uint32_t)atoi(optarg); break;
       case 'o': p.reroute_ms = atoi(optarg); break;
       case 'c': p.recover_ms = atoi(optarg); break;
+      case 'W': p.patience_s = atoi(optarg); break;
       case 'N': p.spines = atoi(optarg); break;
       case 'e': p.all_dead_ms = atoi(optarg); break;
       case 'f': add_fault(&schedule, optarg); break;

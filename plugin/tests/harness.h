@@ -23,6 +23,7 @@ struct plan {
   size_t largest;
   uint32_t rate_mbytes;
   const char *plugin, *verbs, *fabric_file, *host_file, *rate_file, *telemetry;
+  int patience_s;          // a run that nothing moves for so long hangs, however slow the machine is
   int slow;                // factor of all times, where sanitizers slow the processes down
   int deaths, recoveries;  // at least so many must be seen, -1: exactly none
   int seconds;             // of a rate measurement: send until then

@@ -95,6 +95,7 @@ bool net_open(struct net *net, void *library, int version) {
   char name[32];
   snprintf(name, sizeof(name), "ncclNetPlugin_v%d", version);
   void *table = dlsym(library, name);
+  if (!table && version == 12) table = dlsym(library, "ncclNetIb");  // NCCL's own transport, where NCCL is the library
   memset(net, 0, sizeof(*net));
   if (!table) return false;
   net->version = version;

@@ -28,6 +28,7 @@ INSTALLED = "which validators run depends on the programs that the machine has"
 UNTOLD = "since then a share is given only if the trials tell it from noise, which one seed of each combination cannot"
 GROUPS = "runs of collectives are pairs and groups of servers too since then"
 PREDICTED = "latencies of hops and notifications of congestion are predicted otherwise since then"
+WHOLE = "the design sends whole messages over the queue pairs in turn since then, which no other number of them beats"
 UNDER_A_STATEMENT = {"check": {"port-mtu-differs", "session-not-established"}}
 """By answer, the findings that are notes since then: the error is the statement of the running configuration that differs."""
 OTHERWISE: Mapping[str, Mapping[str, str]] = {
@@ -37,6 +38,8 @@ OTHERWISE: Mapping[str, Mapping[str, str]] = {
     "tune run": {
         "/knobs/0/importance": UNTOLD,
         "/meaning": SENTENCES,
+        "/verdict": WHOLE,
+        "/patch": WHOLE,
         **dict.fromkeys(("/own/samples/", "/own/values/", "/confirmed/", "/parts/"), PREDICTED),
     },
     "bench compare": {"/verdict": SENTENCES},

@@ -177,6 +177,14 @@ int main(int n, char** words) {
     setenv("NCCL_HOSTID", text, 1);
     snprintf(text, sizeof(text), "%d", rank);
     setenv("RAILWEAVE_FAKE_HOST", text, 1);
+    setenv("RANK", text, 1);
+    if (const char* logs = getenv("RANK_LOGS")) {
+      char path[512];
+      snprintf(path, sizeof(path), "%s.%d.log", logs, rank);
+      if (!freopen(path, "w", stderr) || dup2(fileno(stderr), fileno(stdout)) < 0) _exit(1);
+      setvbuf(stderr, nullptr, _IOLBF, 0);
+      setvbuf(stdout, nullptr, _IOLBF, 0);
+    }
     ncclUniqueId id;
     if (rank == 0) {
       must(ncclGetUniqueId(&id), "ncclGetUniqueId");

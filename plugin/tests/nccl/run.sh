@@ -24,25 +24,26 @@ for one in /sys/bus/pci/devices/*; do
 done
 [ -n "$device" ] || skip "this machine has no PCI network or display device, in whose place the GPU could be"
 
-fail() { echo "test-nccl: $1: $log"; tail -n 5 "$log"; exit 1; }
+fail() { echo "test-nccl: $1: $log"; tail -n 5 $log; exit 1; }  # $log: one for each rank
 kernels='NCCL_ALGO=Ring NCCL_PROTO=Simple'  # those that kernel.cc knows
 number() { sed -n "s/^NCCL_$1 *:= *//p" "$source/makefiles/version.mk"; }
 
 ranks() {  # name, ranks, seconds, more
   local name=$1
   shift
-  fabric=$(mktemp) log=$nccl/$name.log
+  fabric=$(mktemp) log="$nccl/$name.*.log"
+  rm -f $log
   "$build/fake-fabric" "$fabric" create 4 1 4
-  : > "$log"
   env LD_LIBRARY_PATH="$nccl:$build" RAILWEAVE_FAKE_FABRIC="$fabric" NCCL_IBVERBS_LIB="$build/libfakeverbs.so" NCCL_SOCKET_IFNAME=lo \
     RAILWEAVE_NET_ANY_NAMESPACE=1 RAILWEAVE_NET_LOG=stderr RAILWEAVE_NET_HOST_FILE=/nonexistent NCCL_NET_PLUGIN=railweave NCCL_NET=railweave NCCL_DEBUG=INFO \
     NCCL_CUMEM_ENABLE=0 NCCL_CUMEM_HOST_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_LOCAL_REGISTER=0 $kernels NCCL_P2P_LL_THRESHOLD=0 \
-    STUB_BUSID="$device" \
-    timeout -k 5 180 "$nccl/ranks" "$@" >> "$log" 2>&1 &
+    STUB_BUSID="$device" RANK_LOGS="$nccl/$name" \
+    timeout -k 5 180 "$nccl/ranks" "$@" &
   job=$!
 }
+said() { cat $log 2> /dev/null | grep -a -c "$1" || true; }  # pattern: in how many lines of all ranks
 wait_for() {  # pattern, how often, seconds
-  for _ in $(seq $(($3 * 10))); do [ "$(grep -a -c "$1" "$log")" -ge "$2" ] && return; sleep 0.1; done
+  for _ in $(seq $(($3 * 10))); do [ "$(said "$1")" -ge "$2" ] && return; sleep 0.1; done
   fail "no $2 lines '$1'"
 }
 done_well() {  # what
@@ -53,7 +54,7 @@ done_well() {  # what
 
 for source in "$@"; do
   version=$(number MAJOR).$(number MINOR).$(number PATCH)
-  case $version in 2.28.* | 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
+  case $version in 2.28.* | 2.29.* | 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
   nccl=$build/nccl-$version
   "$here/build.sh" "$source" "$wheels" "$nccl" > "$build/nccl-$version.log" 2>&1 || { log=$build/nccl-$version.log; fail "NCCL does not build"; }
   case $version in 2.28.*) ;; *)  # whose constants railweave has
@@ -63,7 +64,7 @@ for source in "$@"; do
   ranks two 2 3
   done_well "2 ranks send, receive and add up, every byte right"
   for line in 'Loaded net plugin railweave' 'via NET/railweave/0' 'Connected all rings'; do
-    grep -a -q "$line" "$log" || fail "no line '$line'"
+    grep -a -q "$line" $log || fail "no line '$line'"
   done
   ranks four 4 9
   wait_for 'first rounds right' 4 90
@@ -74,6 +75,10 @@ for source in "$@"; do
   done_well "4 ranks, a path dies and returns, every byte right"
   ranks killed 3 60 abort
   done_well "a rank is killed, the others hear of it and abort"
+  for n in 0 1; do
+    grep -a -q 'rank 2) is gone' "$nccl/killed.$n.log" || fail "rank $n does not name the one that was killed"
+    ! grep -a -q 'cables' "$nccl/killed.$n.log" || fail "rank $n is told to look at cables"
+  done
   cat > "$nccl/tuner.json" << 'END'
 {"schema": 1, "paths": 2, "rows": [
   {"collective": "all_reduce", "max_bytes": 100000, "algorithm": "ring", "protocol": "simple", "channels": 2},
@@ -85,9 +90,9 @@ END
     ranks tuner 2 1 tune
     done_well "the tuner's table $([ $force = 1 ] && echo is followed || echo is only logged)"
     verb=$([ $force = 1 ] && echo chooses || echo 'would choose')
-    [ "$(grep -a -c "TUNER/railweave: $verb all_reduce" "$log")" = 4 ] || fail "not each rank says what the tuner $verb"
+    [ "$(said "TUNER/railweave: $verb all_reduce")" = 4 ] || fail "not each rank says what the tuner $verb"
     # NCCL takes the entry that costs nothing.
-    [ "$(grep -a -c 'estimated at 0.0 us' "$log")" = $((force * 20)) ] || fail "the core does not follow the table as it should"
+    [ "$(said 'estimated at 0.0 us')" = $((force * 20)) ] || fail "the core does not follow the table as it should"
     unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
   done
   # The table as a build writes it (tests/prediction/collectives/test_tuner_table.py), by the rows of as many ranks: every rank says the
@@ -97,9 +102,9 @@ END
     ranks table "$n" 1 tune
     done_well "$n ranks follow the table that a build writes"
     unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
-    said=$(grep -a -o 'TUNER/railweave: chooses all_reduce.*' "$log" | sort | uniq -c | awk '{print $1}' | sort -u)
+    said=$(grep -a -h -o 'TUNER/railweave: chooses all_reduce.*' $log | sort | uniq -c | awk '{print $1}' | sort -u)
     [ "$said" = "$n" ] || fail "ranks do not say the same"
-    [ "$(grep -a -c 'estimated at 0.0 us' "$log")" -gt 0 ] || fail "the core does not follow the table"
+    [ "$(said 'estimated at 0.0 us')" -gt 0 ] || fail "the core does not follow the table"
   done
   kernels='NCCL_ALGO=Ring NCCL_PROTO=Simple'
 done

@@ -57,7 +57,9 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def found() -> JobPrediction:
-    return railweave.simulate(example("h100-rlb"), "all-reduce", "16M", qps=4)
+    return railweave.simulate(
+        example("h100-rlb"), "all-reduce", "16M", qps=4, nccl=["NCCL_IB_SPLIT_DATA_ON_QPS=1"]
+    )  # so that nothing is marked
 
 
 def test_the_page_shows_what_was_predicted(found: JobPrediction) -> None:

@@ -66,7 +66,9 @@ def test_pairs_of_send_and_receive_have_no_algorithm() -> None:
 
 @pytest.mark.slow
 def test_proxies_bind_where_messages_are_small() -> None:
-    found = predict(LAB, "all-reduce", 64 * MIB, qps=32, nccl={"NCCL_PROTO": "Simple"})
+    found = predict(
+        LAB, "all-reduce", 64 * MIB, qps=32, nccl={"NCCL_PROTO": "Simple", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
+    )
     bound = bottleneck(found.load, found.time_ps)
     assert bound.kind == "proxy"
 

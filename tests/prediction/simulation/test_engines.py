@@ -124,7 +124,7 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     monkeypatch.setattr(collective, "MOST_FLOW_MESSAGES", 0)
     whole = predict(LAB, "all-reduce", **known)
     assert whole.program.messages == len(whole.program.connections) < messages.program.messages
-    assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
+    assert whole.time_ps == pytest.approx(messages.time_ps, rel=1 / 6)
     if nccl.get("NCCL_ALGO") == "Ring":  # in a tree some proxies have more to post than others
         assert whole.load.proxy_ps == messages.load.proxy_ps, "credit messages are posted too"
     assert "one flow per connection" in whole.choice.why

@@ -309,7 +309,8 @@ def _workload(request: _Request) -> _Workload:
     else:
         # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
         planned = program(job, request.collective, request.size_bytes, request.nccl, credit=True)
-    split_data = bool(request.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+    # One flow stands for the messages of a connection, which take its queue pairs in turn: the bytes are on all of them.
+    split_data = merged or bool(request.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
     parts = split(planned, request.nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
     way = usable(fabric, request.timeline, request.conditions.lost_until_ps)
     apart = apart_ps(fabric.wiring, job.ports)

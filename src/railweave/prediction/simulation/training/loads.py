@@ -226,8 +226,8 @@ def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunica
         program = known[group.shape]
         floor, algorithm = max(floor, program.floor_ps), program.algorithm
         over = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"]
-        split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
-        parts = split(program, over, split_data=split_data, ports=group.job.ports)
+        # One flow stands for the messages of a connection. Split or whole and in turn, they are on all its queue pairs.
+        parts = split(program, over, split_data=True, ports=group.job.ports)
         traffics.append(
             traffic_of(placed.fabric.addresses, group.hosts, program, parts, alone=True, ports=group.job.ports, way=way)
         )

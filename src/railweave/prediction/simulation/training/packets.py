@@ -198,7 +198,7 @@ def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, 
         if group.shape not in known:
             given = group.job, communication.collective, communication.size_bytes, placed.nccl
             known[group.shape] = between(*given) if alone else program(*given, credit=True)
-        split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+        split_data = alone or bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])  # as in loads.py
         over, ports = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"], group.job.ports
         pieces = split(known[group.shape], over, split_data=split_data, ports=ports)
         apart = apart_ps(placed.fabric.wiring, ports)
