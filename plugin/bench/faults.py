@@ -35,7 +35,7 @@ class Way:
 
     name: str
     library: Path
-    variables: dict[str, str]
+    variables: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,19 @@ class Run:
 def main() -> int:
     """Measure all and print the table; 1 if the plugin ended a job that NCCL's own transport carried."""
     build = Path(sys.argv[1]).resolve()
-    ways = [Way("plugin", build / "libnccl-net-railweave.so", {})]
+    ways = [Way("plugin", build / "libnccl-net-railweave.so", ())]
     if len(sys.argv) > 2:
         nccl = Path(sys.argv[2]).resolve()
-        needs = {"NCCL_IB_GID_INDEX": "2", "LD_LIBRARY_PATH": str(nccl)}  # the address whose path fails
+        needs = (("NCCL_IB_GID_INDEX", "2"), ("LD_LIBRARY_PATH", str(nccl)))  # the address whose path fails
         ways.append(Way("NCCL's own", nccl / "libnccl.so.2", needs))
     cells = [(scope, ms, size, way) for ms in (0, *DURATIONS_MS) for scope in SCOPES for size in SIZES for way in ways]
     with ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
         runs = dict(zip(cells, pool.map(lambda cell: run(build, *cell), cells), strict=True))
-    print("| fault | lasts | " + " | ".join(f"up to {size >> 10} KiB: {way.name}" for size in SIZES for way in ways) + " |")
+    print(
+        "| fault | lasts | "
+        + " | ".join(f"up to {size >> 10} KiB: {way.name}" for size in SIZES for way in ways)
+        + " |"
+    )
     print("|---" * (2 + len(SIZES) * len(ways)) + "|")
     worse = 0
     for scope in SCOPES:
@@ -82,7 +86,7 @@ def run(build: Path, scope: str, ms: int, size: int, way: Way) -> Run:
         words += ["--fault", f"{AT_MS}:{begins.format(ms=ms)}"]
         words += ["--fault", f"{AT_MS + ms}:{ends}"] if ends else []
     begun = time.monotonic()
-    done = subprocess.run(words, cwd=build, env=os.environ | way.variables, capture_output=True, check=False)
+    done = subprocess.run(words, cwd=build, env=os.environ | dict(way.variables), capture_output=True, check=False)
     return Run(done.returncode == 0, time.monotonic() - begun)
 
 

@@ -17,7 +17,13 @@ from collections import Counter
 from pathlib import Path
 
 SHORT, LONG = 800, 4800
-CASES = [("64 B", 64, 1), ("4 KiB", 4096, 1), ("32 KiB", 32768, 1), ("512 KiB", 524288, 1), ("8 receives of 4 KiB", 4096, 8)]
+CASES = [
+    ("64 B", 64, 1),
+    ("4 KiB", 4096, 1),
+    ("32 KiB", 32768, 1),
+    ("512 KiB", 524288, 1),
+    ("8 receives of 4 KiB", 4096, 8),
+]
 
 
 def main() -> int:
@@ -29,7 +35,9 @@ def main() -> int:
         ("plugin, 4 queue pairs", ours, {"NCCL_IB_QPS_PER_CONNECTION": "4", "NCCL_IB_SPLIT_DATA_ON_QPS": "0"}),
     ]
     if len(sys.argv) > 2:
-        ways.append(("NCCL's own", (str(Path(sys.argv[2]).resolve() / "libnccl.so.2"), "ncclNetIb"), {"NCCL_IB_GID_INDEX": "1"}))
+        ways.append(
+            ("NCCL's own", (str(Path(sys.argv[2]).resolve() / "libnccl.so.2"), "ncclNetIb"), {"NCCL_IB_GID_INDEX": "1"})
+        )
     print("| message | " + " | ".join(name for name, _, _ in ways) + " |")
     print("|---" * (len(ways) + 1) + "|")
     for name, size, group in CASES:

@@ -55,19 +55,19 @@ def examine(
     shows is examined. ``variables`` is the job's environment.
     """
     if plan is None:
-        found = [_without_plan(machine), *_own_speeds(machine), *_own_addresses(machine)]
+        verdicts = [_without_plan(machine), *_own_speeds(machine), *_own_addresses(machine)]
         looked = discovery.discovered(machine, None)
     else:
-        found = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine)]
+        verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine)]
         looked = checks.server(machine, plan, raw)
-    found += [
+    verdicts += [
         *_qos(looked),
         _gpu_memory(machine),
         *timeout(raw, variables),
         *variables_of_nccl(variables),
         *tuner(variables),
     ]
-    return [*alike(found), build(variables), scheme(raw, variables)]
+    return [*alike(verdicts), build(variables), scheme(raw, variables)]
 
 
 def alike(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -75,12 +75,12 @@ def alike(verdicts: Sequence[Verdict]) -> list[Verdict]:
     of: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
         name, colon, text = verdict.text.partition(": ")
-        one = bool(colon) and " " not in name
-        of[verdict.level, verdict.what, text if one else verdict.text] += [name] if one else []
+        of_nic = bool(colon) and " " not in name
+        of[verdict.level, verdict.what, text if of_nic else verdict.text] += [name] if of_nic else []
     merged: list[Verdict] = []
-    for (level, what, text), names in of.items():
+    for (level, topic, text), names in of.items():
         count = f" ({len(names)})" if len(names) > 1 else ""
-        merged.append(Verdict(level, what, f"{', '.join(names)}{count}: {text}" if names else text))
+        merged.append(Verdict(level, topic, f"{', '.join(names)}{count}: {text}" if names else text))
     return merged
 
 
@@ -133,11 +133,11 @@ def _qos(looked: checks.Server) -> list[Verdict]:
         level = levels.get(outcome.verdict)
         if level is None:
             continue
-        said = f"{outcome.seen}, wanted {outcome.wanted}" if outcome.wanted else outcome.seen
+        state = f"{outcome.seen}, wanted {outcome.wanted}" if outcome.wanted else outcome.seen
         if outcome.verdict == NOT_SEEN:
-            said = f"not seen: {outcome.seen}"
+            state = f"not seen: {outcome.seen}"
         verdicts.append(
-            Verdict(level, result.check.id.removeprefix("qos-"), f"{outcome.of}: {said}" if outcome.of else said)
+            Verdict(level, result.check.id.removeprefix("qos-"), f"{outcome.of}: {state}" if outcome.of else state)
         )
     return verdicts
 
@@ -191,20 +191,24 @@ def compared(verdicts: Sequence[Verdict], others: Mapping[str, Sequence[Mapping[
 
     ``others`` has the output of ``doctor --json`` by the name of its file.
     """
-    found: list[Verdict] = []
-    for what in ("build", "scheme"):
-        mine = next((_value(verdict.text) for verdict in verdicts if verdict.what == what), "")
+    compared_verdicts: list[Verdict] = []
+    for topic in ("build", "scheme"):
+        mine = next((_value(verdict.text) for verdict in verdicts if verdict.what == topic), "")
         unlike = {
-            name: next((_value(str(one.get("text", ""))) for one in theirs if one.get("what") == what), "nothing")
+            name: next(
+                (_value(str(verdict.get("text", ""))) for verdict in theirs if verdict.get("what") == topic), "nothing"
+            )
             for name, theirs in others.items()
         }
         unlike = {name: value for name, value in unlike.items() if value != mine}
         if unlike:
-            said = "; ".join(f"{name}: {value}" for name, value in unlike.items())
-            found.append(Verdict("error", f"same {what}", f"here {mine}; {said}"))
+            differences = "; ".join(f"{name}: {value}" for name, value in unlike.items())
+            compared_verdicts.append(Verdict("error", f"same {topic}", f"here {mine}; {differences}"))
         else:
-            found.append(Verdict("good", f"same {what}", f"on this server and {len(others)} others: {mine}"))
-    return found
+            compared_verdicts.append(
+                Verdict("good", f"same {topic}", f"on this server and {len(others)} others: {mine}")
+            )
+    return compared_verdicts
 
 
 def _value(text: str) -> str:
