@@ -147,6 +147,8 @@ struct rw_requests {
 
 struct rw_sender {
   uint32_t taken;            // which receives of the head request are
+  uint32_t held;             // of these, those that go out together with the last
+  uint16_t holds[RW_RECVS];  // their requests
   int turn;                  // of live queue pairs: the next
   struct rw_piece *pending;  // pieces that wait for a queue pair, a ring
   uint32_t pending_head, pending_tail, pending_size;
@@ -299,6 +301,8 @@ static inline void rw_request_put(struct rw_request *r) {
 enum rw_work {
   RW_WORK_PIECE,
   RW_WORK_BULK,
+  RW_WORK_QUIET,  // completes by itself in an error alone: the notification behind it tells of it
+  RW_WORK_GROUP,  // that notification
   RW_WORK_CTS,
   RW_WORK_CONTROL,
   RW_WORK_PROBE,

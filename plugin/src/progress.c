@@ -25,7 +25,8 @@ static void received(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc
     int index = (int)(imm & 0xff);
     if (index < c->n_qps) rw_record_arrived(c, index, &c->shared->record_in[index]);
   } else {
-    q->arrived++;
+    unsigned receives = rw_imm_receives(imm);
+    q->arrived += receives ? (uint32_t)__builtin_popcount(receives) : 1;
     rw_recv_piece(c, imm, wc->byte_len);
   }
   if (++q->recvs_missing >= 16 && !q->errored && rw_state(q) != RW_QP_CLOSING) {
@@ -37,10 +38,17 @@ static void received(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc
 static void sent(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc, int64_t now_ns) {
   enum rw_work work = (enum rw_work)(wc->wr_id >> 56);
   int value = (int)(wc->wr_id & 0xffffffff);
+  if (work == RW_WORK_QUIET) {  // an error, of a queue pair that may be gone: nothing waits for it
+    if (!q->errored && value == (int)q->epoch)
+      rw_qp_close(c, q, "%s (vendor code 0x%x)", rw_wc_status(wc->status), wc->vendor_err);
+    return;
+  }
   q->sends_out--;
   if (wc->status == IBV_WC_SUCCESS) {
     q->progress_ms = now_ns / 1000000;
     if (work == RW_WORK_PIECE) rw_send_acked(c, q, now_ns);
+    if (work == RW_WORK_GROUP)
+      for (int i = 0; i < value; i++) rw_send_acked(c, q, now_ns);
     if (work == RW_WORK_CTS) rw_cts_acked(c, value);
     if (work == RW_WORK_PROBE) rw_recovery_proven(c, q);
     if (work == RW_WORK_PING) rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - q->pinged_ns));

@@ -109,23 +109,41 @@ struct rw_request *rw_recv_start(struct rw_comm *c, int n, void **data, const si
   return r;
 }
 
+static void complete_if_whole(struct rw_comm *c, struct rw_request *r, unsigned slot) {
+  for (int i = 0; i < r->n; i++)
+    if (!r->received[i]) return;
+  r->done = true;
+  c->receiver.slots[slot] = NULL;
+}
+
 void rw_recv_piece(struct rw_comm *c, uint32_t imm, uint32_t bytes) {
+  unsigned receives = rw_imm_receives(imm);
   unsigned slot = imm >> 15 & 255, which = imm >> 12 & 7, piece = imm >> 6 & 63, count = (imm & 63) + 1;
   struct rw_request *r = c->receiver.slots[slot];
-  if (!r || (imm >> 23 & 127) != (uint32_t)(r->id / RW_SLOTS % 128) || which >= (unsigned)r->n || piece >= count ||
-      r->seen[which] >> piece & 1) {
+  bool known = r && (imm >> 23 & 127) == (uint32_t)(r->id / RW_SLOTS % 128);
+  bool wanted = known && receives == 0 && which < (unsigned)r->n && piece < count && !(r->seen[which] >> piece & 1);
+  if (known && receives) wanted = receives >> r->n == 0;
+  for (int i = 0; wanted && receives >> i; i++) wanted = !(receives >> i & 1) || !r->seen[i];
+  if (!wanted) {
     rw_fail(c, ncclInternalError, "a piece came that nobody waits for, or twice (immediate %08x)", imm);
     return;
   }
   c->receiver.cts_acked[slot] = true;  // else it could not have come
+  for (unsigned i = 0; receives >> i; i++) {
+    if (!(receives >> i & 1)) continue;
+    r->seen[i] = 1;
+    r->sizes[i] = le64toh(__atomic_load_n(&c->shared->size_in[slot][i], __ATOMIC_ACQUIRE));
+    r->received[i] = true;
+  }
+  if (receives) {
+    complete_if_whole(c, r, slot);
+    return;
+  }
   r->seen[which] |= (uint64_t)1 << piece;
   if (imm & RW_IMM_SIZED)
     r->sizes[which] = le64toh(__atomic_load_n(&c->shared->size_in[slot][which], __ATOMIC_ACQUIRE));
   else r->sizes[which] += bytes;
   if (r->seen[which] != UINT64_MAX >> (64 - count)) return;
   r->received[which] = true;
-  for (int i = 0; i < r->n; i++)
-    if (!r->received[i]) return;
-  r->done = true;
-  c->receiver.slots[slot] = NULL;
+  complete_if_whole(c, r, slot);
 }

@@ -9,6 +9,8 @@
 
 // Pieces begin at multiples of this, which NCCL's LL and LL128 protocols rely on.
 enum { ALIGNMENT = 128 };
+// Messages of one request below this size go out together.
+enum { TOGETHER_BELOW = 65536 };
 
 static bool room(const struct rw_qp *q) {
   return rw_state(q) == RW_QP_LIVE && !q->refused && q->posted - q->acked < RW_RING && q->sends_out <= RW_SEND_WRS - 8;
@@ -20,6 +22,18 @@ static void park(struct rw_comm *c, const struct rw_piece *p) {
     return;
   }
   c->sender.pending[c->sender.pending_tail++ % c->sender.pending_size] = *p;
+}
+
+// What a queue pair remembers of a piece that is on its way.
+static void keep(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
+  struct rw_piece *kept = &q->ring[q->posted++ % RW_RING];
+  *kept = *piece;
+  kept->posted_ns = now_ns;
+  rw_profile_start(c, q, &c->requests.all[piece->request], kept);
+  rw_load_posted(&c->live.of_qp[q - c->qps], piece->length);
+  rw_count(&q->counters.pieces, 1);
+  rw_count(&q->counters.bytes, piece->length);
+  if (piece->index == 0) rw_count(&q->counters.messages, 1);
 }
 
 static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
@@ -61,19 +75,14 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   struct ibv_send_wr *bad = NULL;
   if (q->sends_out == 0) q->progress_ms = c->now_ms;
   if (q->qp->context->ops.post_send(q->qp, separate ? &bulk : &notify, &bad)) {
-    if (separate && bad == &notify) q->sends_out++;
     rw_qp_refuses(c, q);
-    return false;
+    if (!separate || bad != &notify) return false;
+    q->sends_out++;
+    keep(c, q, piece, now_ns);  // the data is on its way: it goes elsewhere when both ends have closed the queue pair
+    return true;
   }
-  struct rw_piece *kept = &q->ring[q->posted++ % RW_RING];
-  *kept = *piece;
-  kept->posted_ns = now_ns;
-  rw_profile_start(c, q, r, kept);
   q->sends_out += separate ? 2 : 1;
-  rw_load_posted(&c->live.of_qp[index], piece->length);
-  rw_count(&q->counters.pieces, 1);
-  rw_count(&q->counters.bytes, piece->length);
-  if (piece->index == 0) rw_count(&q->counters.messages, 1);
+  keep(c, q, piece, now_ns);
   return true;
 }
 
@@ -151,6 +160,74 @@ static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int
   }
 }
 
+// Small messages of one request go out together over one queue pair, with one notification: every one of them costs a
+// work request, but only one a completion at each end. False where that cannot be now.
+static bool send_together(struct rw_comm *c, uint64_t id, uint64_t total, int64_t now_ns) {
+  struct ibv_send_wr wrs[RW_RECVS + 1], *bad = NULL;
+  struct ibv_sge sges[RW_RECVS + 1];
+  int n = 0, receives = 0;
+  unsigned slot = (unsigned)(id % RW_SLOTS);
+  struct rw_qp *q = next_qp(c, total);
+  if (!q || !room(q) || q->posted - q->acked > RW_RING - RW_RECVS) return false;
+  unsigned index = (unsigned)(q - c->qps);
+  for (int i = 0; i < RW_RECVS; i++) {
+    if (!(c->sender.held >> i & 1)) continue;
+    struct rw_request *r = &c->requests.all[c->sender.holds[i]];
+    c->shared->size_out[slot][i] = htole64(r->sizes[0]);
+    receives = i + 1;
+    if (!r->sizes[0]) continue;
+    sges[n] =
+        (struct ibv_sge){.addr = r->data, .length = (uint32_t)r->sizes[0], .lkey = r->mr->mrs[q->device[0]]->lkey};
+    wrs[n] = (struct ibv_send_wr){.wr_id = rw_work_id(RW_WORK_QUIET, index, q->epoch),
+                                  .next = &wrs[n + 1],
+                                  .sg_list = &sges[n],
+                                  .num_sge = 1,
+                                  .opcode = IBV_WR_RDMA_WRITE,
+                                  .wr.rdma = {.remote_addr = r->address, .rkey = r->rkeys[q->device[1]]}};
+    n++;
+  }
+  sges[n] = (struct ibv_sge){.addr = (uintptr_t)c->shared->size_out[slot],
+                             .length = (uint32_t)receives * 8,
+                             .lkey = c->devices[q->device[0]].shared_mr->lkey};
+  wrs[n] = (struct ibv_send_wr){
+      .wr_id = rw_work_id(RW_WORK_GROUP, index, (unsigned)__builtin_popcount(c->sender.held)),
+      .sg_list = &sges[n],
+      .num_sge = 1,
+      .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+      .send_flags = IBV_SEND_SIGNALED,
+      .imm_data = htobe32(rw_imm_group(id, c->sender.held)),
+      .wr.rdma = {.remote_addr = c->remote_shared + offsetof(struct rw_shared, size_in) + slot * RW_RECVS * 8,
+                  .rkey = c->devices[q->device[1]].remote_rkey}};
+  if (q->sends_out == 0) q->progress_ms = c->now_ms;
+  if (q->qp->context->ops.post_send(q->qp, wrs, &bad)) {
+    rw_qp_refuses(c, q);
+    if (bad == wrs) return false;  // else as above
+  } else {
+    q->sends_out++;
+  }
+  for (int i = 0; i < RW_RECVS; i++) {
+    if (!(c->sender.held >> i & 1)) continue;
+    struct rw_request *r = &c->requests.all[c->sender.holds[i]];
+    struct rw_piece piece = {.request = c->sender.holds[i], .count = 1, .length = (uint32_t)r->sizes[0]};
+    r->left = 1;
+    keep(c, q, &piece, now_ns);
+  }
+  return true;
+}
+
+static void send_held(struct rw_comm *c, uint64_t id, int64_t now_ns) {
+  uint64_t total = 0;
+  for (int i = 0; i < RW_RECVS; i++)
+    if (c->sender.held >> i & 1) total += c->requests.all[c->sender.holds[i]].sizes[0];
+  bool alone = (c->sender.held & (c->sender.held - 1)) == 0;
+  if (alone || !send_together(c, id, total, now_ns))
+    for (int i = 0; i < RW_RECVS; i++) {
+      struct rw_request *r = &c->requests.all[c->sender.holds[i]];
+      if (c->sender.held >> i & 1) send_whole(c, r, r->sizes[0], now_ns);
+    }
+  c->sender.held = 0;
+}
+
 // The group of receives that is next, if the receiver has named it whole: how many, else 0.
 static int next_group(const struct rw_comm *c) {
   const struct rw_cts *cts = c->shared->cts_in[c->requests.head % RW_SLOTS];
@@ -190,14 +267,23 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
   for (int i = 0; i < c->n_remote_devices; i++) r->rkeys[i] = le32toh(cts[which].rkeys[i]);
   r->phandle = phandle;
   c->sender.taken |= 1u << which;
-  if (c->sender.taken == (1u << n) - 1) {
+  bool last = c->sender.taken == (1u << n) - 1;
+  if (last) {
     c->sender.taken = 0;
     c->requests.head++;
   }
   int64_t now_ns = rw_now_ns();
   c->now_ms = now_ns / 1000000;
-  if (splits(r->sizes[0]) && c->live.n) send_split(c, r, r->sizes[0], now_ns);
-  else send_whole(c, r, r->sizes[0], now_ns);
+  if (n > 1 && r->sizes[0] < TOGETHER_BELOW) {
+    c->sender.held |= 1u << which;
+    c->sender.holds[which] = (uint16_t)(r - c->requests.all);
+    r->left = 1;
+  } else if (splits(r->sizes[0]) && c->live.n) {
+    send_split(c, r, r->sizes[0], now_ns);
+  } else {
+    send_whole(c, r, r->sizes[0], now_ns);
+  }
+  if (last && c->sender.held) send_held(c, r->id, now_ns);
   error = atomic_load_explicit(&c->error, memory_order_relaxed);
   if (error == ncclSuccess) *request = r;
   return error;

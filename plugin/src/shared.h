@@ -43,4 +43,14 @@ static inline uint32_t rw_imm(uint64_t id, unsigned receive, unsigned piece, uns
          (pieces - 1);
 }
 
+// The immediate of the notification of several messages of one request, which came whole and before it over the same
+// queue pair: those whose bits are set. Their sizes lie in size_in. No piece has such a number among so many.
+static inline uint32_t rw_imm_group(uint64_t id, unsigned receives) {
+  return rw_imm(id, receives >> 5, 63, (receives & 31) + 1);
+}
+static inline unsigned rw_imm_receives(uint32_t imm) {  // 0: of one piece
+  unsigned piece = imm >> 6 & 63, pieces = (imm & 63) + 1;
+  return piece < pieces ? 0 : (imm >> 12 & 7) << 5 | (imm & 31);
+}
+
 #endif

@@ -322,7 +322,8 @@ void rank_run(const struct plan *p, int rank, struct board *board) {
   if (r.recv_comm && p->seed % 2 == 0) r.net.closeRecv(r.recv_comm);
   if (r.send_comm) r.net.closeSend(r.send_comm);
   if (r.recv_comm && p->seed % 2) r.net.closeRecv(r.recv_comm);
-  if (result == 0 && !p->seconds && (unfinished || (p->version >= 10 && profiled == 0 && strstr(p->plugin, "railweave"))))
+  if (result == 0 && !p->seconds &&
+      (unfinished || (p->version >= 10 && profiled == 0 && strstr(p->plugin, "railweave"))))
     stop(BROKEN, "the profiler saw %d events, %d of them without end", profiled, unfinished);
   if (r.net.finalize(&r.net) != ncclSuccess) stop(BROKEN, "finalize fails");
   end(result ? ERROR_REPORTED : WORKED);
