@@ -232,7 +232,7 @@ static bool report(const struct rw_comm *c, const struct path_count *counts, boo
   for (int i = 0; i < c->n_qps; i++) {
     const struct rw_qp *q = &c->qps[i];
     uint64_t sent = counts[i].sent, back = answered(q), lost = sent > back ? sent - back : 0;
-    char from[RW_GID_TEXT], to[RW_GID_TEXT], color[40];
+    char from[RW_GID_TEXT], to[RW_GID_TEXT], color[104];
     double us[3];
     const double quantiles[3] = {0.5, 0.99, 1};
     bool dead = rw_state(q) != RW_QP_LIVE || back == 0;
@@ -241,6 +241,7 @@ static bool report(const struct rw_comm *c, const struct path_count *counts, boo
     rw_gid_text(&q->local.gid, from);
     rw_gid_text(&q->remote.gid, to);
     if (q->label >= 0) snprintf(color, sizeof(color), "%c %u", groups[i], rw_udp_port(q->flow_label));
+    else if (q->local.via[0]) snprintf(color, sizeof(color), "%s by %s", q->local.color_name, q->local.via);
     else if (q->local.color_name[0]) snprintf(color, sizeof(color), "%s", q->local.color_name);
     else snprintf(color, sizeof(color), "%d", q->color);
     const char *device = c->local.devices[q->device[0]].name, *peer = c->remote.devices[q->device[1]].name;

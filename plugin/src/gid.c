@@ -98,6 +98,7 @@ static bool color_by_file(struct rw_gid_list *list, const struct rw_host_nic *ni
       *gid = list->gids[i];
       gid->color = path->color;
       memcpy(gid->color_name, path->name, sizeof(gid->color_name));
+      memcpy(gid->via, path->via, sizeof(gid->via));
       break;
     }
   }
@@ -119,7 +120,7 @@ void rw_gids_color_by_rank(struct rw_gid_list *list) {
   qsort(list->gids, (size_t)list->n, sizeof(list->gids[0]), by_address);
   for (int i = 0; i < list->n; i++) {
     list->gids[i].color = i;
-    list->gids[i].color_name[0] = 0;
+    list->gids[i].color_name[0] = list->gids[i].via[0] = 0;
   }
   list->scheme = RW_COLOR_RANK;
 }

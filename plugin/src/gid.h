@@ -15,6 +15,7 @@ struct rw_gid {
   int index;
   int color;
   char color_name[32];
+  char via[64];  // of this end's host file; the other end's is not known here
 };
 
 // How colors were found. Two hosts can pair colors only if both found them the same way.

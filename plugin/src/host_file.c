@@ -47,6 +47,8 @@ static bool read_path(const struct rw_json *from, struct rw_host_path *path) {
   if (path->prefix_bits < 0 || path->prefix_bits > 128) return false;
   path->color = (int)rw_json_number(from, "color", rw_json_number(from, "path", 0));
   snprintf(path->name, sizeof(path->name), "%s", rw_json_text(from, "color_name"));
+  const char *segments = rw_json_text(from, "segments");
+  snprintf(path->via, sizeof(path->via), "%s", *segments ? segments : rw_json_text(from, "spine"));
   path->traffic_class = (int)rw_json_number(from, "traffic_class", -1);
   path->service_level = (int)rw_json_number(from, "service_level", -1);
   return true;

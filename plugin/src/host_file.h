@@ -12,6 +12,7 @@ struct rw_host_path {
   int prefix_bits;
   int color;  // color:0:N, else the path's number
   char name[32];
+  char via[64];  // the segment list that sources give packets (SRv6), or the spine, as text; "": not told
   int traffic_class, service_level;  // of this color alone; -1: as the others
 };
 

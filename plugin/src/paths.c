@@ -20,7 +20,7 @@ struct rw_path {
   char host[RW_NAME], peer_device[RW_NAME];
   uint64_t process;
   int color;
-  char text[192];  // "mlx5_0 color 3 blue fc00::1 -> fc00::2"
+  char text[256];  // "mlx5_0 color 3 blue fc00::1 -> fc00::2"
   char peer[2 * RW_NAME];
   char reason[160];  // of the last death
   int64_t dead_ms;   // since when, 0: it lives
@@ -72,8 +72,9 @@ struct rw_path *rw_path_of(const struct rw_comm *c, const struct rw_qp *q) {
     rw_gid_text(&q->local.gid, from);
     rw_gid_text(&q->remote.gid, to);
     if (p->steered)
-      snprintf(p->text, sizeof(p->text), "%s color %d%s%s %s -> %s", p->device->name, q->color,
-               q->local.color_name[0] ? " " : "", q->local.color_name, from, to);
+      snprintf(p->text, sizeof(p->text), "%s color %d%s%s%s%s %s -> %s", p->device->name, q->color,
+               q->local.color_name[0] ? " " : "", q->local.color_name, q->local.via[0] ? " by " : "", q->local.via,
+               from, to);
     else snprintf(p->text, sizeof(p->text), "%s %s -> %s, all flow labels", p->device->name, from, to);
     rw_end_text(&c->remote, p->peer, sizeof(p->peer));
   }

@@ -13,10 +13,10 @@
 
 void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size_t size) {
   char from[RW_GID_TEXT], to[RW_GID_TEXT];
-  char steered[64];
+  char steered[160];
+  const char *name = q->local.color_name, *via = q->local.via;
   if (q->label < 0)
-    snprintf(steered, sizeof(steered), "color %d%s%s", q->color, q->local.color_name[0] ? " " : "",
-             q->local.color_name);
+    snprintf(steered, sizeof(steered), "color %d%s%s%s%s", q->color, *name ? " " : "", name, *via ? " by " : "", via);
   else snprintf(steered, sizeof(steered), "flow label %#x", q->flow_label);
   snprintf(text, size, "QP %d %s %s -> %s (%s %s -> %s %s)", (int)(q - c->qps), steered,
            rw_gid_text(&q->local.gid, from), rw_gid_text(&q->remote.gid, to), c->local.host,

@@ -91,7 +91,8 @@ static struct sums *find(struct table *t, const struct rw_comm *c, const struct 
   snprintf(s->entry.device, sizeof(s->entry.device), "%s", here->name);
   snprintf(s->entry.leaf, sizeof(s->entry.leaf), "%s", here->leaf);
   snprintf(s->entry.peer_leaf, sizeof(s->entry.peer_leaf), "%s", there->leaf);
-  snprintf(s->entry.color_name, sizeof(s->entry.color_name), "%s", q->local.color_name);
+  const char *name = q->local.color_name, *via = q->local.via;
+  snprintf(s->entry.color_name, sizeof(s->entry.color_name), "%s%s%s", name, *via ? (*name ? " by " : "by ") : "", via);
   return s;
 }
 

@@ -148,7 +148,8 @@ static const char host_text[] =
     "\"adaptive_routing\": true}}}, \"nics\": [{\"rdma\": \"mlx5_0\", \"rdma_port\": 1, \"fabric\": \"be\", \"leaf\": "
     "\"l1\", "
     "\"leaf_port\": \"et-0/0/1\", \"rail\": 1, \"speed_gbps\": 400, \"addresses\": ["
-    "{\"path\": 1, \"traffic_class\": 74, \"service_level\": 2, \"color\": 7, \"color_name\": \"green\", \"prefix\": "
+    "{\"path\": 1, \"segments\": \"fcbb:bb00:1:201::\", \"spine\": \"s1\", \"traffic_class\": 74, \"service_level\": "
+    "2, \"color\": 7, \"color_name\": \"green\", \"prefix\": "
     "\"fc00:1:1:2::/64\"},"
     "{\"path\": 2, \"color\": null, \"prefix\": \"10.1.0.0/16\"}]}]}";
 
@@ -159,6 +160,7 @@ static void host_files(void) {
         nic->rail == 1);
   CHECK(nic && nic->n_paths == 2 && nic->paths[0].color == 7 && strcmp(nic->paths[0].name, "green") == 0);
   CHECK(nic && nic->paths[0].traffic_class == 74 && nic->paths[0].service_level == 2 && nic->cts_traffic_class == -1);
+  CHECK(nic && strcmp(nic->paths[0].via, "fcbb:bb00:1:201::") == 0 && !nic->paths[1].via[0]);
   CHECK(nic && nic->paths[1].traffic_class == -1 && nic->paths[1].service_level == -1);
   CHECK(nic && nic->paths[1].color == 2 && nic->paths[1].prefix_bits == 112);
   CHECK(!rw_host_nic_find(&f, "mlx5_0", 2));
@@ -201,7 +203,8 @@ static void addresses(void) {
   rw_params_read();
   struct rw_host_file f = host_file(host_text);
   l = rw_gids_choose(entries, n, 1, true, inet6, &f.nics[0]);
-  CHECK(l.n == 1 && l.scheme == RW_COLOR_FILE && l.gids[0].color == 7 && l.gids[0].index == 6);
+  CHECK(l.n == 1 && l.scheme == RW_COLOR_FILE && l.gids[0].color == 7 && l.gids[0].index == 6 &&
+        strcmp(l.gids[0].via, "fcbb:bb00:1:201::") == 0);
   rw_host_file_free(&f);
   rw_params.addr_family = "AF_INET";
   l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
