@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
+import page
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -34,7 +35,7 @@ def main() -> int:
     draw_fault(rates(build, 4, END_S, ["--reroute", str(REROUTE_MS), "--recover", "300",
                                        "--fault", f"{DOWN_S * 1000}:down:1", "--fault", f"{UP_S * 1000}:up:1"]))  # fmt: skip
     draw_cpu(cpu(build))
-    print_slow({(size, share): slow(build, size, share) for size in SIZES for share in SHARES})
+    page.write("slow path", slow_rows({(size, share): slow(build, size, share) for size in SIZES for share in SHARES}))
     return 0
 
 
@@ -66,11 +67,15 @@ def slow(build: Path, size: int, share: float) -> float:
     return mean(rates(build, 4, 7, more), 3, 7) / (3 * SLOW_PATHS_MBYTES + left)
 
 
-def print_slow(parts: dict[tuple[int, float], float]) -> None:
+def slow_rows(parts: dict[tuple[int, float], float]) -> list[str]:
     """A table of them."""
-    print("| messages of up to | " + " | ".join(f"one path at {share:.0%}" for share in SHARES) + " |")
-    for size in SIZES:
-        print(f"| {size >> 10} KiB | " + " | ".join(f"{parts[size, share]:.0%}" for share in SHARES) + " |")
+    rows = ["| messages up to | " + " | ".join(f"one path at {share * 100:g} %" for share in SHARES) + " |"]
+    rows.append("|---" * (1 + len(SHARES)) + "|")
+    rows += [
+        f"| {(size + 1023) >> 10} KiB | " + " | ".join(f"{parts[size, share]:.0%}" for share in SHARES) + " |"
+        for size in SIZES
+    ]
+    return rows
 
 
 def draw_scaling(by_qps: dict[int, float]) -> None:

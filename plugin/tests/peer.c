@@ -198,7 +198,7 @@ static void play(const char *what, const char *state) {
   } else if (is(state, "flies")) {
     request = receive(1);
   } else if (is(state, "half")) {
-    finish(send_one(64));
+    finish(send_one(100000));  // a small one would wait for the other
   } else if (is(what, "slow")) {
     finish(receives ? receive(1) : send_one(64));
   }
