@@ -10,6 +10,7 @@
 //   peer tuner            both ends have a tuner table in force, but not the same
 //   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
 //   peer crowd            the other process is killed: 64 connections to it end, which is said once
+//   peer probes           a path dies under 64 connections: one of them probes it, and all use it when it is back
 // Of the plugin's own times, stop and dark have RAILWEAVE_NET_ALL_DEAD_MS=500, hang and slow
 // RAILWEAVE_NET_PEER_MS=1500.
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ static void *comm, *mr;
 static char *memory;
 static char last_warning[1024];
 static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int dead, redialled, warnings;
+static _Atomic int dead, back, vain, redialled, warnings;
 
 static double now_ms(void) { return (double)fake_now_ns() / 1e6; }
 static void pause_ms(int ms) { usleep((useconds_t)ms * 1000); }
@@ -57,6 +58,8 @@ static void say(ncclDebugLogLevel level, unsigned long flags, const char *source
   pthread_mutex_unlock(&warning_lock);
   if (level == NCCL_LOG_WARN) warnings++;
   if (strstr(text, " is dead: ")) dead++;
+  if (strstr(text, "QP ") && strstr(text, " is back: ")) back++;
+  if (strstr(text, ": not yet back: ")) vain++;
   if (strstr(text, "set-up connection is back")) redialled++;
 }
 
@@ -353,10 +356,47 @@ static int end_crowd(pid_t other) {
   return 0;
 }
 
-static void be_crowd(void) {
+// Until so many queue pairs of this end died or came back; the connections are asked meanwhile, as NCCL asks them.
+static void wait_until(_Atomic int *count, int wanted, void **comms, int n, int limit) {
+  double begun = now_ms();
+  while (*count < wanted && now_ms() - begun < limit) {
+    for (int i = 0; i < n; i++) {
+      ncclResult_t result;
+      comm = comms[i];
+      try_send(64, &result);
+      MUST(result);
+    }
+    usleep(200);
+  }
+}
+
+static int probe_once(void) {
+  enum { MANY = 64 };
+  void *comms[MANY];
+  _Atomic int never = 0;
+  for (int i = 0; i < MANY; i++) {
+    comm = NULL;
+    join(true, false);
+    comms[i] = comm;
+  }
+  hear('d');
+  fake_path_down(fabric, 0, 0, 1, 0, 1, UINT64_MAX);
+  wait_until(&dead, MANY, comms, MANY, 8000);
+  if (dead != MANY || back) fail("%d queue pairs died and %d came back, not %d and none", (int)dead, (int)back, MANY);
+  wait_until(&never, 1, comms, MANY, 4000);
+  if (vain < 1 || vain > 8) fail("the path was probed %d times in 4 s", (int)vain);
+  if (warnings != 1) fail("%d lines, not one", (int)warnings);
+  fake_path_down(fabric, 0, 0, 1, 0, 1, 0);
+  wait_until(&back, MANY, comms, MANY, 8000);
+  if (back != MANY) fail("%d queue pairs are back, not %d", (int)back, MANY);
+  printf("64 queue pairs die with a path, which is probed %d times in 4 s, and come back\n", (int)vain);
+  return 0;
+}
+
+static void be_crowd(bool receives) {
   for (int i = 0; i < 64; i++) {
     comm = NULL;
-    join(!(i % 2), false);
+    join(!receives && !(i % 2), false);
   }
   tell('d');
   pause();
@@ -413,6 +453,7 @@ static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
   if (is(what, "crowd")) return end_crowd(other);
+  if (is(what, "probes")) return probe_once();
   if (is(what, "flush")) return refuse_flushes(is(state, "ever"));
   return watch(what, state, other);
 }
@@ -421,7 +462,7 @@ static void run_other(const char *what, const char *state) {
   if (is(what, "tcp")) lose_tcp(false);
   else if (is(what, "close")) close_many(false), net.finalize(&net);
   else if (is(what, "refused")) return;
-  else if (is(what, "crowd")) be_crowd();
+  else if (is(what, "crowd") || is(what, "probes")) be_crowd(is(what, "probes"));
   else if (is(what, "tuner")) disagree(false);
   else if (is(what, "stranger")) join(true, false), hear('d');
   else if (is(what, "flush")) join(true, false), finish(send_one(64)), hear('d'), pause();

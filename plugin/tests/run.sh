@@ -62,7 +62,7 @@ for state in polls flies waits half; do
 done
 for how in once ever; do cases+=("flush $how"); done
 for event in 0 1 3; do cases+=("event $event"); done
-cases+=(tcp stranger refused tuner fork crowd)
+cases+=(tcp stranger refused tuner fork crowd probes)
 export -f case_
 printf '%s\n' "${cases[@]}" | xargs -P 3 -I CASE bash -c 'case_ "peer: CASE" ./peer CASE'
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --all-dead 500 --fault 50:port --must-fail
