@@ -65,10 +65,14 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
               .max_recv_wr = RW_RECV_WRS,
               .max_send_sge = 1,
               .max_recv_sge = 1,
-              .max_inline_data = rw_params.use_inline ? 64 : 0},
+              .max_inline_data = rw_params.use_inline || !c->sends ? sizeof(struct rw_cts) : 0},
       .qp_type = IBV_QPT_RC,
   };
   q->qp = rw_verbs.ibv_create_qp(d->pd, &init);
+  if (!q->qp && init.cap.max_inline_data) {
+    init.cap.max_inline_data = 0;  // not of every device: then the NIC reads what it sends
+    q->qp = rw_verbs.ibv_create_qp(d->pd, &init);
+  }
   if (!q->qp) {
     rw_warn("%s: no queue pair %d: %s", d->device->name, (int)(q - c->qps), strerror(errno));
     return false;
