@@ -35,7 +35,7 @@ MOST_WORDS = 78_000
 """Words of docs/ that are written by hand: a page that grows takes them from another."""
 
 
-MOST_GENERATED = 57_950
+MOST_GENERATED = 58_000
 """Words of docs/ that are generated: 56,000 before `export` had ten more targets, and tables of published results on other clusters. Data goes into a CSV file beside its page, and what many entries share is said once."""
 
 

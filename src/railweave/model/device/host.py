@@ -296,6 +296,7 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
                 path=path,
                 color=color.number if color else None,
                 color_name=color_name,
+                spines=scope.spines.get((nic.name, color.index), ()) if color else (),
                 traffic_class=None if dscp is None else dscp * 4 + ECT0,
                 service_level=None if dscp is None else priorities[dscp],
             )

@@ -19,6 +19,7 @@ class HostAddress:
     - ``table``: the routing table for traffic from the address.
     - ``path``: the number of the address on its NIC, from 1.
     - ``color``: the number N of the path color ``color:0:N``; None if paths are not colored.
+    - ``spines``: the names of the spines of the path color.
     - ``traffic_class`` and ``service_level``: the values for this color; None means the values of the NIC.
     """
 
@@ -31,6 +32,7 @@ class HostAddress:
     path: int
     color: int | None
     color_name: str
+    spines: tuple[str, ...] = ()
     traffic_class: int | None = None
     service_level: int | None = None
 

@@ -133,6 +133,7 @@ class HostScope:
     - ``families``: the address family that jobs use, by (fabric, tenant) of the NICs. None means that each NIC uses the
       family of its first address.
     - ``long_haul``: the job settings that long links require, by fabric, for fabrics that have such links.
+    - ``spines``: the spines of each path color of a NIC's leaf, by NIC and ``Color.index``.
     - ``port_names``: further names of the leaf port, by NIC.
     - ``cable_m``: the cable length in metres, by NIC.
     - ``optics``: (name, shortest and longest wavelength in nm or None) of the optic, by NIC.
@@ -147,6 +148,7 @@ class HostScope:
     sharing: dict[str, int]
     long_haul: dict[str, LongHaul]
     families: dict[tuple[str, str], Family | None]
+    spines: dict[tuple[str, int], tuple[str, ...]]
     port_names: dict[str, tuple[str, ...]]
     cable_m: dict[str, int]
     optics: dict[str, tuple[str, tuple[float, float] | None]]
@@ -195,6 +197,12 @@ def host_scope(network: Network, name: str) -> HostScope:
         sharing={nic.name: _sharing(network, fabrics[nic.fabric], nic) for nic in server.nics},
         long_haul={fabric_name: haul for fabric_name, haul in far.items() if haul is not None},
         families={(nic.fabric, nic.tenant): network.job_family(nic.fabric, nic.tenant) for nic in server.nics},
+        spines={
+            (nic.name, address.color): network.spines_of_colors.get((nic.leaf, address.color), ())
+            for nic in server.nics
+            for address in nic.addresses
+            if address.color is not None
+        },
         port_names={
             cable.a.port: tuple(filter(None, switch_port_names(network, cable.b, cable.a)[1:]))
             for cable in network.cables_of(name)

@@ -105,6 +105,15 @@ class Network:
         return result
 
     @cached_property
+    def spines_of_colors(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """The names of the spines to which a leaf's uplinks of a path color lead, by leaf and ``Color.index``."""
+        result: dict[tuple[str, int], dict[str, None]] = {}
+        for cable in self.cables:
+            if cable.kind == "fabric" and cable.color is not None:
+                result.setdefault((cable.a.device, cable.color), {})[cable.b.device] = None
+        return {leaf_and_color: tuple(spines) for leaf_and_color, spines in result.items()}
+
+    @cached_property
     def _segments_of(self) -> dict[str, list[Segment]]:
         result: dict[str, list[Segment]] = {}
         for segment in self.segments:

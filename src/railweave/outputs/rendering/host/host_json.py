@@ -113,6 +113,8 @@ class Address(TypedDict):
     """number N of the path color color:0:N; null without path colors"""
     color_name: str
     """name of the path color; `default` without path colors"""
+    spine: NotRequired[str]
+    """the spine of the path color, which the net plugin names in its log; absent if the color has several spines"""
     prefix: str
     """server prefix that contains the address"""
     gateway: str
@@ -547,6 +549,8 @@ def _address(nic: host_model.HostNic, address: host_model.HostAddress) -> Addres
         "table": address.table,
         "table_name": address.table_name,
     }
+    if len(address.spines) == 1:
+        document["spine"] = address.spines[0]
     if address.traffic_class is not None:
         document["traffic_class"] = address.traffic_class
     if address.service_level is not None:
