@@ -74,6 +74,7 @@ struct rw_qp {
   struct ibv_qp *qp;
   _Atomic int state;  // enum rw_qp_state; atomic because telemetry reads it
   _Atomic bool suspect;
+  int max_inline;     // bytes
   bool refused;       // the device did not take a work request: it gets no more, and is closed at the next progress
   uint8_t device[2];  // position in the virtual device: of this end, of the other
   struct rw_gid local, remote;
@@ -131,7 +132,6 @@ struct rw_comm_device {
 // What both ends settled when they met.
 struct rw_settings {
   int traffic_class;  // of data, where the user or the communicator says; -1: as the host file has it
-  int max_inline;
   uint32_t max_message;
   bool adaptive_routing, timer_kills;
   int reroute_ms, hw_timeout;

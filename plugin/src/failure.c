@@ -24,6 +24,7 @@ static _Atomic unsigned generation;  // 0: there is none
 // What was said lately: a process that dies ends all connections to it.
 static struct {
   uint64_t process;
+  int64_t age_ms;
   const char *format;
   int64_t at_ms;
 } said[SAID];
@@ -44,14 +45,16 @@ static bool said_already(const struct rw_comm *c, const char *format) {
   return known;
 }
 
-static void set_cause(uint64_t process, const char *text) {
+// age_ms: how long ago it was, as far as the end knows that tells of it.
+static void set_cause(uint64_t process, const char *text, int64_t age_ms) {
   int64_t now_ms = rw_now_ns() / 1000000;
+  if (age_ms >= CAUSE_MS) return;
   pthread_mutex_lock(&lock);
   bool known = atomic_load(&generation) && now_ms - cause.at_ms < CAUSE_MS;
   // That a process is gone explains the rest, even where that was noticed first.
   if (!known || (process && !cause.process)) {
     cause.process = process;
-    cause.at_ms = now_ms;
+    cause.at_ms = now_ms - age_ms;
     snprintf(cause.text, sizeof(cause.text), "%s", text);
     atomic_fetch_add(&generation, 1);
   }
@@ -59,10 +62,11 @@ static void set_cause(uint64_t process, const char *text) {
 }
 
 // False where there is none.
-static bool known_cause(char *text, uint64_t *process) {
+static bool known_cause(char *text, uint64_t *process, int64_t *age_ms) {
   if (!atomic_load(&generation)) return false;
   pthread_mutex_lock(&lock);
-  bool known = rw_now_ns() / 1000000 - cause.at_ms < CAUSE_MS;
+  *age_ms = rw_now_ns() / 1000000 - cause.at_ms;
+  bool known = *age_ms < CAUSE_MS;
   if (known) memcpy(text, cause.text, TEXT);
   if (known) *process = cause.process;
   pthread_mutex_unlock(&lock);
@@ -72,17 +76,20 @@ static bool known_cause(char *text, uint64_t *process) {
 void rw_cause_put(struct rw_cursor *b) {
   char text[TEXT];
   uint64_t process;
-  if (!known_cause(text, &process)) return;
+  int64_t age_ms;
+  if (!known_cause(text, &process, &age_ms)) return;
   rw_put64(b, process);
+  rw_put32(b, (uint32_t)age_ms);
   rw_put(b, text, strlen(text));
 }
 
 void rw_cause_get(struct rw_cursor *b) {
   char text[TEXT];
-  if (b->end - b->at <= 8) return;
+  if (b->end - b->at <= 12) return;
   uint64_t process = rw_get64(b);
+  uint32_t age_ms = rw_get32(b);
   snprintf(text, sizeof(text), "%.*s", (int)(b->end - b->at), (const char *)b->at);
-  set_cause(process, text);
+  set_cause(process, text, age_ms);
 }
 
 void rw_cause_tell(struct rw_comm *c) {
@@ -97,7 +104,8 @@ void rw_cause_tell(struct rw_comm *c) {
 bool rw_cause_is(const struct rw_comm *c) {
   char text[TEXT];
   uint64_t process;
-  return known_cause(text, &process) && process && process == c->remote.process;
+  int64_t age_ms;
+  return known_cause(text, &process, &age_ms) && process && process == c->remote.process;
 }
 
 void rw_cause_forget(void) {
@@ -113,6 +121,9 @@ static void end(struct rw_comm *c, ncclResult_t error, const char *format) {
   rw_log(said_already(c, format) ? NCCL_LOG_INFO : NCCL_LOG_WARN, __FILE__, __LINE__, "connection %s %s: %s",
          c->sends ? "to" : "from", rw_end_text(&c->remote, peer, sizeof(peer)), c->failure);
   if (c->peer.gone || !rw_link_begin(c->line.link, &b)) return;
+  size_t length = strlen(c->failure) < TEXT ? strlen(c->failure) : TEXT - 1;
+  rw_put16(&b, (uint16_t)length);
+  rw_put(&b, c->failure, length);
   rw_cause_put(&b);
   rw_link_send(c->line.link, RW_FAILED, &b);
 }
@@ -126,13 +137,14 @@ void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) {
   va_end(args);
   snprintf(text, sizeof(text), "%s, %s %s: %.400s", rw_end_text(&c->local, here, sizeof(here)),
            c->sends ? "sending to" : "receiving from", rw_end_text(&c->remote, there, sizeof(there)), c->failure);
-  set_cause(0, text);
+  set_cause(0, text, 0);
   end(c, error, format);
 }
 
 void rw_fail_gone(struct rw_comm *c, const char *format, ...) {
   char text[TEXT], peer[2 * RW_NAME];
   uint64_t process;
+  int64_t age_ms;
   va_list args;
   if (atomic_load(&c->error) != ncclSuccess) return;
   rw_end_text(&c->remote, peer, sizeof(peer));
@@ -143,20 +155,25 @@ void rw_fail_gone(struct rw_comm *c, const char *format, ...) {
   snprintf(text, sizeof(text), "%.590s", c->failure);
   rw_paths_gone(c->remote.process);
   char first[TEXT];
-  if (known_cause(first, &process) && process != c->remote.process && used < sizeof(c->failure))
+  if (known_cause(first, &process, &age_ms) && process != c->remote.process && used < sizeof(c->failure))
     snprintf(c->failure + used, sizeof(c->failure) - used, ". Before that: %s", first);
-  else set_cause(c->remote.process, text);
+  else set_cause(c->remote.process, text, 0);
   end(c, ncclRemoteError, format);
 }
 
-void rw_fail_ended(struct rw_comm *c, const char *text) {
+void rw_fail_ended(struct rw_comm *c, const char *how, const char *why) {
   char peer[2 * RW_NAME], first[TEXT];
   uint64_t process;
+  int64_t age_ms;
   if (atomic_load(&c->error) != ncclSuccess) return;
-  bool known = known_cause(first, &process);
-  snprintf(c->failure, sizeof(c->failure), "%s %s%s%s", rw_end_text(&c->remote, peer, sizeof(peer)), text,
-           known ? ": " : "", known ? first : "");
-  end(c, ncclRemoteError, text);
+  bool known = known_cause(first, &process, &age_ms);
+  int used = snprintf(c->failure, sizeof(c->failure), "%s %s", rw_end_text(&c->remote, peer, sizeof(peer)), how);
+  // Its own reason says what the first failure says, or followed from that.
+  const char *reason = known ? first : why;
+  if (*reason) used += snprintf(c->failure + used, sizeof(c->failure) - (size_t)used, ": %.590s", reason);
+  if (known && *why && !strstr(first, why) && !strstr(why, first) && used < (int)sizeof(c->failure))
+    snprintf(c->failure + used, sizeof(c->failure) - (size_t)used, " (%.200s)", why);
+  end(c, ncclRemoteError, how);
 }
 
 static size_t append(char *text, size_t size, size_t used, const char *format, ...) {

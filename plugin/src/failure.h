@@ -7,7 +7,7 @@
 
 void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rw_fail_gone(struct rw_comm *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  // its process is
-void rw_fail_ended(struct rw_comm *c, const char *text);  // by the other end, which says why; "": it does not
+void rw_fail_ended(struct rw_comm *c, const char *how, const char *why);  // by the other end; why "": it does not say
 void rw_fail_all_dead(struct rw_comm *c);
 
 // The first failure as the other end is told of it, and what it tells.

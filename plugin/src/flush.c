@@ -161,6 +161,11 @@ void rw_flush_break(struct rw_comm *c, int device, const char *reason) {
   rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE, false);
 }
 
+void rw_flush_again(struct rw_comm *c) {
+  for (int i = 0; i < RW_REQUESTS; i++)
+    if (c->requests.all[i].kind == RW_FLUSH) c->requests.all[i].started_ms = c->now_ms;
+}
+
 void rw_flush_put_off(struct rw_comm *c, int64_t ms) {
   for (int i = 0; i < RW_REQUESTS; i++)
     if (c->requests.all[i].kind == RW_FLUSH) c->requests.all[i].started_ms += ms;

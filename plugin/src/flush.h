@@ -12,6 +12,7 @@ void rw_flush_done(struct rw_comm *c, int device, struct rw_request *r, int stat
 void rw_flush_break(struct rw_comm *c, int device, const char *reason);
 void rw_flush_repair(struct rw_comm *c, int device);
 // Time in which nobody looked: no flush failed in it.
+void rw_flush_again(struct rw_comm *c);  // a port is up: reads that wait begin to wait anew
 void rw_flush_put_off(struct rw_comm *c, int64_t ms);
 
 #endif

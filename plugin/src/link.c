@@ -165,6 +165,7 @@ void rw_link_flush(struct rw_link *link) {
         send(link->fd, link->out + link->out_sent, link->out_used - link->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) break;
     if (n < 0) {
+      if (!link->error) link->error = errno;  // the kernel says it once, to whichever call comes first
       link->mute = true;
       return;
     }
@@ -214,7 +215,7 @@ int rw_link_receive(struct rw_link *link, struct rw_cursor *body) {
     if (n == 0) link->closed = true;
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
       link->failed = true;
-      link->error = errno;
+      if (!link->error) link->error = errno;
     }
     if (n <= 0) return 0;
     link->in_used += (size_t)n;

@@ -269,8 +269,9 @@ bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, 
     p->gid[0] = pairs[*k % n][0];
     p->gid[1] = pairs[*k % n][1];
     p->color = ga->gids[p->gid[0]].color;
-    p->label = n > 1 ? -1 : *k;
-    if (*k < n || n == 1) t->paths++;
+    bool ecmp = n == 1 && a->devices[p->device[0]].ethernet && b->devices[p->device[1]].ethernet;
+    p->label = ecmp ? *k : -1;
+    if (*k < n || ecmp) t->paths++;
     ++*k;
   }
   t->hash = hash_of(a, b, t);

@@ -16,8 +16,10 @@ enum {
 
 struct rw_path {
   bool used;
+  int users;  // queue pairs of open connections; without any, nothing is known of it, and another may take its place
   const struct rw_device *device;
   char host[RW_NAME], peer_device[RW_NAME];
+  int peer_port;
   uint64_t process;
   int color;
   char text[256];  // "mlx5_0 color 3 blue fc00::1 -> fc00::2"
@@ -42,42 +44,47 @@ static struct rw_path paths[PATHS];
 static bool something_to_say;
 
 static bool is(const struct rw_path *p, const struct rw_comm *c, const struct rw_qp *q) {
+  const struct rw_end_device *peer = &c->remote.devices[q->device[1]];
   return p->device == c->devices[q->device[0]].device && p->color == q->color && p->process == c->remote.process &&
-         strcmp(p->host, c->remote.host) == 0 && strcmp(p->peer_device, c->remote.devices[q->device[1]].name) == 0;
+         strcmp(p->host, c->remote.host) == 0 && p->peer_port == peer->port && strcmp(p->peer_device, peer->name) == 0;
 }
 
 static unsigned place(const struct rw_comm *c, const struct rw_qp *q) {
-  uint64_t hash = (c->remote.process ^ (uint64_t)q->color << 40 ^ (uint64_t)q->device[0] << 20 ^ q->device[1]) *
-                  0x9e3779b97f4a7c15u;
-  return (unsigned)(hash >> 32) % PATHS;
+  uint64_t key = c->remote.process ^ (uint64_t)q->color << 40 ^ (uintptr_t)c->devices[q->device[0]].device;
+  return (unsigned)(key * 0x9e3779b97f4a7c15u >> 32) % PATHS;
 }
 
 struct rw_path *rw_path_of(const struct rw_comm *c, const struct rw_qp *q) {
   char from[RW_GID_TEXT], to[RW_GID_TEXT];
-  struct rw_path *found = NULL;
+  struct rw_path *found = NULL, *spare = NULL;
   unsigned at = place(c, q);
   pthread_mutex_lock(&lock);
   for (int tries = 0; tries < PATHS && !found; tries++) {
     struct rw_path *p = &paths[(at + (unsigned)tries) % PATHS];
-    if (p->used && !is(p, c, q)) continue;
-    found = p;
-    if (p->used) continue;
-    *p = (struct rw_path){.used = true,
-                          .steered = q->label < 0,
-                          .device = c->devices[q->device[0]].device,
-                          .process = c->remote.process,
-                          .color = q->color};
-    snprintf(p->host, sizeof(p->host), "%s", c->remote.host);
-    snprintf(p->peer_device, sizeof(p->peer_device), "%s", c->remote.devices[q->device[1]].name);
+    if (p->used && is(p, c, q)) found = p;
+    if (!spare && p->users == 0) spare = p;
+    if (!p->used) break;
+  }
+  if (!found && spare) {
+    found = spare;
+    *found = (struct rw_path){.used = true,
+                              .steered = q->label < 0,
+                              .device = c->devices[q->device[0]].device,
+                              .process = c->remote.process,
+                              .color = q->color,
+                              .peer_port = c->remote.devices[q->device[1]].port};
+    snprintf(found->host, sizeof(found->host), "%s", c->remote.host);
+    snprintf(found->peer_device, sizeof(found->peer_device), "%s", c->remote.devices[q->device[1]].name);
     rw_gid_text(&q->local.gid, from);
     rw_gid_text(&q->remote.gid, to);
-    if (p->steered)
-      snprintf(p->text, sizeof(p->text), "%s color %d%s%s%s%s %s -> %s", p->device->name, q->color,
-               q->local.color_name[0] ? " " : "", q->local.color_name, q->local.via[0] ? " by " : "", q->local.via,
-               from, to);
-    else snprintf(p->text, sizeof(p->text), "%s %s -> %s, all flow labels", p->device->name, from, to);
-    rw_end_text(&c->remote, p->peer, sizeof(p->peer));
+    const char *device = found->device->name, *name = q->local.color_name, *via = q->local.via;
+    if (found->steered)
+      snprintf(found->text, sizeof(found->text), "%s color %d%s%s%s%s %s -> %s", device, q->color, *name ? " " : "",
+               name, *via ? " by " : "", via, from, to);
+    else snprintf(found->text, sizeof(found->text), "%s %s -> %s, all flow labels", device, from, to);
+    rw_end_text(&c->remote, found->peer, sizeof(found->peer));
   }
+  if (found) found->users++;
   pthread_mutex_unlock(&lock);
   return found;
 }
@@ -102,9 +109,10 @@ void rw_path_dead(struct rw_comm *c, struct rw_qp *q) {
     p->dead_ms = c->now_ms;
     p->back_ms = 0;
     p->reported = false;
+    p->lost = 0;
     p->quiet = !atomic_load(&p->device->port_up);
   }
-  if (!p->steered && p->lost++ == 0) p->lost_ms = c->now_ms;
+  if (!p->steered && !p->dead_ms && p->lost++ == 0) p->lost_ms = c->now_ms;
   something_to_say = true;
   q->proven_seen = p->proven;
   pthread_mutex_unlock(&lock);
@@ -147,6 +155,7 @@ void rw_path_proven(struct rw_comm *c, struct rw_qp *q) {
     p->was_dead_ms = c->now_ms - p->dead_ms;
     p->back_ms = c->now_ms;
     p->dead_ms = 0;
+    p->lost = 0;
     p->proven++;
     p->proven_ms = c->now_ms;
     something_to_say = true;
@@ -166,8 +175,15 @@ void rw_path_let_go(const struct rw_comm *c) {
   pthread_mutex_lock(&lock);
   for (int i = 0; i < PATHS; i++)
     if (paths[i].prober == c) paths[i].prober = NULL;
-  for (int i = 0; c->qps && i < c->n_qps; i++)
-    if (c->qps[i].path && rw_state(&c->qps[i]) == RW_QP_LIVE) c->qps[i].path->live--;
+  for (int i = 0; c->qps && i < c->n_qps; i++) {
+    struct rw_path *p = c->qps[i].path;
+    if (!p) continue;
+    if (rw_state(&c->qps[i]) == RW_QP_LIVE) p->live--;
+    if (--p->users) continue;
+    p->dead_ms = p->back_ms = 0;
+    p->lost = p->live = 0;
+    p->reported = p->quiet = false;
+  }
   pthread_mutex_unlock(&lock);
 }
 
@@ -186,7 +202,8 @@ static bool together(const struct rw_path *a, const struct rw_path *b) {
 // Is there another from the same NIC to the same process?
 static bool others_live(const struct rw_path *p) {
   for (const struct rw_path *o = paths; o < paths + PATHS; o++)
-    if (o->used && !o->dead_ms && o->device == p->device && o->process == p->process && strcmp(o->host, p->host) == 0)
+    if (o->live > 0 && !o->dead_ms && o->device == p->device && o->process == p->process &&
+        strcmp(o->host, p->host) == 0)
       return true;
   return false;
 }
@@ -208,9 +225,11 @@ static void say(struct rw_path *first, int64_t now_ms) {
     if (p == first) continue;
     p->back_ms = 0;
     p->reported = dead;
+    if (!dead) p->quiet = false;
   }
   first->back_ms = 0;
   first->reported = dead;
+  if (!dead) first->quiet = false;
   char then[160] = "The other paths carry the data";
   if (!others_live(first))
     snprintf(then, sizeof(then),
@@ -229,7 +248,7 @@ static void say(struct rw_path *first, int64_t now_ms) {
 static void say_lost(struct rw_path *p) {
   int lost = p->lost;
   p->lost = 0;
-  if (p->dead_ms || p->back_ms || p->quiet) return;  // all: that is said of the path
+  if (p->dead_ms || p->back_ms) return;  // all: that is said of the path
   rw_warn(
       "%d queue pair%s to %s from %s died or were slow on the way, and %s another flow label now; %d live. Some switch "
       "or cable that "

@@ -71,6 +71,16 @@ static void listen_to_beat(struct rw_comm *c) {
   }
 }
 
+// Does its NIC answer? A path from which nothing comes back tells nothing of the process: the NIC's own retries, or
+// tick.c, decide about that.
+static bool nic_answers(const struct rw_comm *c) {
+  for (int i = 0; i < c->n_qps; i++) {
+    const struct rw_qp *q = &c->qps[i];
+    if (rw_state(q) == RW_QP_LIVE && (q->sends_out == 0 || c->now_ms - q->progress_ms < LOST_MS)) return true;
+  }
+  return false;
+}
+
 static void fail_if_gone(struct rw_comm *c) {
   struct rw_presence *p = &c->presence;
   int64_t silent = c->now_ms - p->waits_ms;
@@ -78,7 +88,7 @@ static void fail_if_gone(struct rw_comm *c) {
     int64_t since = p->lost_ms > p->waits_ms ? p->lost_ms : p->waits_ms;
     if (c->now_ms - since > (p->refused || rw_cause_is(c) ? REFUSED_MS : LOST_MS))
       rw_fail_gone(c, "is gone: it ended, or was killed. Look at its own log, not at the network");
-  } else if (rw_params.peer_ms > 0 && silent > rw_params.peer_ms && c->times.all_dead_ms == 0) {
+  } else if (rw_params.peer_ms > 0 && silent > rw_params.peer_ms && nic_answers(c)) {
     rw_fail_gone(c, "has not answered for %.1f s, although its NIC does: stopped, or hung (RAILWEAVE_NET_PEER_MS)",
                  (double)silent / 1e3);
   }

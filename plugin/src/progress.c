@@ -39,6 +39,7 @@ static void sent(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc, in
   enum rw_work work = (enum rw_work)(wc->wr_id >> 56);
   int value = (int)(wc->wr_id & 0xffffffff);
   if (work == RW_WORK_QUIET) {  // an error, of a queue pair that may be gone: nothing waits for it
+    if (wc->status != IBV_WC_WR_FLUSH_ERR) rw_count(&q->counters.errors, 1);
     if (!q->errored && value == (int)q->epoch)
       rw_qp_close(c, q, "%s (vendor code 0x%x)", rw_wc_status(wc->status), wc->vendor_err);
     return;

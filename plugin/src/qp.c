@@ -61,7 +61,7 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
       .qp_context = (void *)&c->async_event,
       .send_cq = d->cq,
       .recv_cq = d->cq,
-      .cap = {.max_send_wr = RW_SEND_WRS,
+      .cap = {.max_send_wr = RW_SEND_WRS + RW_RING,  // those without a completion of their own are not counted
               .max_recv_wr = RW_RECV_WRS,
               .max_send_sge = 1,
               .max_recv_sge = 1,
@@ -77,7 +77,7 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
     rw_warn("%s: no queue pair %d: %s", d->device->name, (int)(q - c->qps), strerror(errno));
     return false;
   }
-  c->settings.max_inline = (int)init.cap.max_inline_data;
+  q->max_inline = (int)init.cap.max_inline_data;
   q->psn = (uint32_t)rw_now_ns() * 2654435761u >> 8;
   // 14 bits, so that the UDP source port is 0xc000 plus the label (rdma_flow_label_to_udp_sport() of Linux).
   q->flow_label = q->label < 0 ? 0 : 1 + (q->psn ^ (uint32_t)(q - c->qps) * 2654435761u >> 9) % 0x3fff;

@@ -34,7 +34,7 @@ static void post(struct rw_comm *c, int slot) {
                                  (unsigned)slot * sizeof(c->shared->cts_in[0]),
                   .rkey = c->devices[q->device[1]].remote_rkey},
   };
-  if (sge.length <= (uint32_t)c->settings.max_inline) wr.send_flags |= IBV_SEND_INLINE;
+  if (sge.length <= (uint32_t)q->max_inline) wr.send_flags |= IBV_SEND_INLINE;
   if (q->sends_out == 0) q->progress_ms = c->now_ms;
   if (rw_post_send(q->qp, &wr)) {
     c->receiver.cts_unsent++;

@@ -140,7 +140,7 @@ void rw_redial_look(struct rw_comm *c) {
   if (!c->presence.lost_ms) {
     int why = c->line.link->error;
     c->presence.lost_ms = c->now_ms;
-    c->presence.hung_up = c->line.link->closed || (why != ETIMEDOUT && why != EHOSTUNREACH && why != ENETUNREACH);
+    c->presence.hung_up = why != ETIMEDOUT && why != EHOSTUNREACH && why != ENETUNREACH;
     rw_info("the set-up connection %s %s is lost%s", c->sends ? "to" : "from", c->remote.host,
             c->line.address.any.sa_family ? ": calling again" : "");
   }

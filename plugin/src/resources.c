@@ -58,7 +58,7 @@ static bool make_queues(struct rw_comm *c) {
     int qps = 0;
     for (int q = 0; q < c->n_qps; q++) qps += c->table.pairs[q].device[!c->sends] == i;
     if (rw_pd_use(d->device, &d->pd) != ncclSuccess) return false;
-    d->cq = rw_verbs.ibv_create_cq(d->device->context, qps * (RW_SEND_WRS + RW_RECV_WRS) + RW_FLUSH_WRS,
+    d->cq = rw_verbs.ibv_create_cq(d->device->context, qps * (RW_SEND_WRS + RW_RING + RW_RECV_WRS) + RW_FLUSH_WRS,
                                    (void *)&c->async_event, NULL, 0);
     if (d->cq) continue;
     rw_warn("%s: no completion queue for %d queue pairs: %s", d->device->name, qps, strerror(errno));

@@ -69,7 +69,7 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
     notify.wr.rdma.remote_addr =
         c->remote_shared + offsetof(struct rw_shared, size_in) + (slot * RW_RECVS + (unsigned)r->n) * 8;
     notify.wr.rdma.rkey = c->devices[q->device[1]].remote_rkey;
-  } else if (piece->length <= (uint32_t)c->settings.max_inline && r->mr && r->mr->host) {
+  } else if (piece->length <= (uint32_t)q->max_inline && r->mr && r->mr->host) {
     notify.send_flags |= IBV_SEND_INLINE;
   }
   struct ibv_send_wr *bad = NULL;
@@ -173,7 +173,6 @@ static bool send_together(struct rw_comm *c, uint64_t id, uint64_t total, int64_
   for (int i = 0; i < RW_RECVS; i++) {
     if (!(c->sender.held >> i & 1)) continue;
     struct rw_request *r = &c->requests.all[c->sender.holds[i]];
-    c->shared->size_out[slot][i] = htole64(r->sizes[0]);
     receives = i + 1;
     if (!r->sizes[0]) continue;
     sges[n] =
@@ -267,6 +266,8 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
   for (int i = 0; i < c->n_remote_devices; i++) r->rkeys[i] = le32toh(cts[which].rkeys[i]);
   r->phandle = phandle;
   c->sender.taken |= 1u << which;
+  // Of each, before the last goes: the sizes of those that go together lie among them.
+  if (n > 1) c->shared->size_out[r->id % RW_SLOTS][which] = htole64(r->sizes[0]);
   bool last = c->sender.taken == (1u << n) - 1;
   if (last) {
     c->sender.taken = 0;

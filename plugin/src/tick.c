@@ -2,6 +2,8 @@
 // state of the other end. Called about every millisecond while a connection is in use, every 10 ms while it is not.
 #include "tick.h"
 
+#include <stdio.h>
+
 #include "clock.h"
 #include "control.h"
 #include "failover.h"
@@ -52,9 +54,10 @@ static void look_at_devices(struct rw_comm *c) {
     unsigned ports = atomic_load_explicit(&d->device->port_changes, memory_order_acquire);
     if (rw_params.async_events && atomic_load_explicit(&d->device->fatal, memory_order_relaxed))
       rw_fail(c, ncclSystemError, "%s reported a fatal error of the device", d->device->name);
+    bool up = atomic_load_explicit(&d->device->port_up, memory_order_relaxed);
+    if (up && ports != d->seen_ports) rw_flush_again(c);
     rw_flush_repair(c, i);
     if (gids == d->seen_gids && ports == d->seen_ports) continue;
-    bool up = atomic_load_explicit(&d->device->port_up, memory_order_relaxed);
     struct rw_gid_list now = {0};
     if (gids != d->seen_gids && up) now = rw_device_gids(d->device);
     for (int q = 0; q < c->n_qps; q++) {
@@ -129,8 +132,13 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
     if (!b->overflow && index < c->n_qps) rw_record_arrived(c, index, &record);
   } else if (type == RW_FAILED) {
     c->peer.gone = true;
+    char why[600] = "";
+    int length = rw_get16(b);
+    if (length > b->end - b->at) length = (int)(b->end - b->at);
+    snprintf(why, sizeof(why), "%.*s", length, (const char *)b->at);
+    b->at += length;
     rw_cause_get(b);
-    rw_fail_ended(c, "ended the connection");
+    rw_fail_ended(c, "ended the connection", why);
   } else if (type == RW_BYE) {
     c->peer.gone = true;
     c->peer.gone_ms = c->now_ms;
@@ -162,7 +170,7 @@ static void look_at_link(struct rw_comm *c) {
       const struct rw_request *r = &c->requests.all[i];
       waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
     }
-    if (waits) rw_fail_ended(c, "closed the connection before all was sent");
+    if (waits) rw_fail_ended(c, "closed the connection before all was sent", "");
   }
 }
 
@@ -170,7 +178,8 @@ static void look_for_life(struct rw_comm *c) {
   bool lives = false;
   for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
   // Where the other end's process may have ended, presence.c finds that out, and says so.
-  if (lives || !rw_presence_waits(c) || (c->presence.lost_ms && c->presence.hung_up)) {
+  if (lives || !rw_presence_waits(c) ||
+      (c->presence.lost_ms && c->presence.hung_up && c->presence.alive_ms < c->presence.lost_ms)) {
     c->times.all_dead_ms = 0;
   } else if (c->times.all_dead_ms == 0) {
     c->times.all_dead_ms = c->now_ms;
@@ -180,15 +189,25 @@ static void look_for_life(struct rw_comm *c) {
 }
 
 // What ECMP put onto a slow way may find a better one by another label. Not at once: others share the ways as well.
+// Only those between the same two NICs are a measure, and only what was measured lately.
 static void leave_slow_ways(struct rw_comm *c) {
-  enum { SLOW_PACE = 4, FOR_MS = 2000 };
-  for (int i = 0; i < c->n_qps && c->live.n > 1; i++) {
+  enum { TIMES = 4, FOR_MS = 2000, LATELY_MS = 500 };
+  for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
-    bool slow = q->label >= 0 && rw_state(q) == RW_QP_LIVE && c->live.of_qp[i].pace >= (float)SLOW_PACE;
-    if (!slow) q->slow_ms = 0;
+    const struct rw_load *load = &c->live.of_qp[i];
+    float quickest = load->unit_ns;
+    bool counts = q->label >= 0 && rw_state(q) == RW_QP_LIVE && c->now_ms - load->done_ns / 1000000 < LATELY_MS;
+    for (int k = 0; counts && k < c->n_qps; k++) {
+      const struct rw_qp *other = &c->qps[k];
+      float unit = c->live.of_qp[k].unit_ns;
+      if (rw_state(other) == RW_QP_LIVE && other->device[0] == q->device[0] && other->device[1] == q->device[1] &&
+          unit > 0 && unit < quickest)
+        quickest = unit;
+    }
+    if (!counts || load->unit_ns < (float)TIMES * quickest) q->slow_ms = 0;
     else if (!q->slow_ms) q->slow_ms = c->now_ms;
     else if (c->now_ms - q->slow_ms >= FOR_MS)
-      rw_qp_close(c, q, "%.0f times as slow as others for %.1f s", (double)c->live.of_qp[i].pace, FOR_MS / 1e3);
+      rw_qp_close(c, q, "%.0f times as slow as others for %.1f s", (double)(load->unit_ns / quickest), FOR_MS / 1e3);
   }
 }
 
@@ -197,7 +216,11 @@ void rw_tick(struct rw_comm *c) {
   c->now_ms = rw_now_ns() / 1000000;
   // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
   int64_t unseen = c->times.looked_ms ? c->now_ms - c->times.looked_ms - UNSEEN_MS : 0;
-  for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
+  for (int i = 0; unseen > 0 && i < c->n_qps; i++) {
+    c->qps[i].progress_ms += unseen;
+    if (c->qps[i].slow_ms) c->qps[i].slow_ms += unseen;
+  }
+  if (unseen > 0 && c->times.all_dead_ms) c->times.all_dead_ms += unseen;
   if (unseen > 0) rw_presence_put_off(c, unseen), rw_flush_put_off(c, unseen);
   c->times.looked_ms = c->now_ms;
   look_at_devices(c);
@@ -213,6 +236,6 @@ void rw_tick(struct rw_comm *c) {
   if (c->sends && c->now_ms - c->live.weigh_ms >= RW_WEIGH_MS) {
     c->live.weigh_ms = c->now_ms;
     rw_live_weigh(c);
-    if (c->live.uneven) leave_slow_ways(c);
+    leave_slow_ways(c);
   }
 }

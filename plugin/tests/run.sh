@@ -84,7 +84,7 @@ costs=$(mktemp)
 echo '{"schema": 1, "costs": [{"rdma": "fake0", "color": 1, "cost": 4}]}' > "$costs"
 told() {
   ls /dev/shm/railweave-net-* > /dev/null || return 1
-  cat "$telemetry"/*.prom | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' || return 1
+  grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' "$telemetry"/*.prom || return 1
   ! command -v python3 > /dev/null || python3 - "$telemetry" << 'END'
 import glob, json, sys
 
@@ -105,7 +105,7 @@ for _ in $(seq 400); do
   sleep 0.2
   told 2> /dev/null && break
 done
-told || { echo "plugin: telemetry is wrong: $telemetry"; kill -- "-$busy"; exit 1; }
+told || { echo "plugin: telemetry is wrong: $telemetry"; ls -l "$telemetry" /dev/shm; kill -- "-$busy"; exit 1; }
 kill -- "-$busy"  # it has been seen: its time is over
 wait $busy || { echo "plugin: telemetry fails"; exit 1; }
 rm -f "$costs"
