@@ -84,8 +84,10 @@ static bool nic_answers(const struct rw_comm *c) {
 static void fail_if_gone(struct rw_comm *c) {
   struct rw_presence *p = &c->presence;
   int64_t silent = c->now_ms - p->waits_ms;
-  if (p->lost_ms && p->hung_up && p->alive_ms < p->lost_ms) {
-    int64_t since = p->lost_ms > p->waits_ms ? p->lost_ms : p->waits_ms;
+  if (p->lost_ms && p->hung_up) {
+    // What was on its way when the connection was closed may still have come.
+    int64_t since = p->lost_ms > p->alive_ms ? p->lost_ms : p->alive_ms;
+    if (since < p->waits_ms) since = p->waits_ms;
     if (c->now_ms - since > (p->refused || rw_cause_is(c) ? REFUSED_MS : LOST_MS))
       rw_fail_gone(c, "is gone: it ended, or was killed. Look at its own log, not at the network");
   } else if (rw_params.peer_ms > 0 && silent > rw_params.peer_ms && nic_answers(c)) {

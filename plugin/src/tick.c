@@ -178,8 +178,7 @@ static void look_for_life(struct rw_comm *c) {
   bool lives = false;
   for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
   // Where the other end's process may have ended, presence.c finds that out, and says so.
-  if (lives || !rw_presence_waits(c) ||
-      (c->presence.lost_ms && c->presence.hung_up && c->presence.alive_ms < c->presence.lost_ms)) {
+  if (lives || !rw_presence_waits(c) || (c->presence.lost_ms && c->presence.hung_up)) {
     c->times.all_dead_ms = 0;
   } else if (c->times.all_dead_ms == 0) {
     c->times.all_dead_ms = c->now_ms;
