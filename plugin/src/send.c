@@ -25,7 +25,7 @@ static void park(struct rw_comm *c, const struct rw_piece *p) {
 }
 
 // What a queue pair remembers of a piece that is on its way.
-static void keep(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
+static inline void keep(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
   struct rw_piece *kept = &q->ring[q->posted++ % RW_RING];
   *kept = *piece;
   kept->posted_ns = now_ns;
@@ -94,9 +94,9 @@ static void post_or_park(struct rw_comm *c, struct rw_qp *q, const struct rw_pie
 static struct rw_qp *next_qp(struct rw_comm *c, uint64_t size) {
   if (c->live.n == 0) return NULL;
   int n = c->live.n < RW_SPREAD ? c->live.n : RW_SPREAD, first = c->sender.turn < c->live.n ? c->sender.turn : 0;
-  // Nothing on its way, nobody held back and none slow: none can be better.
-  bool free = !c->live.limited && !c->live.uneven && c->live.loads[first]->cost == 0;
-  int chosen = free ? 0 : rw_choose(size, n, c->live.loads + first, rw_params.weights != 0);
+  bool even = !c->live.limited && !c->live.uneven && rw_params.weights;
+  int chosen = even ? rw_choose_least(n, c->live.loads + first)
+                    : rw_choose(size, n, c->live.loads + first, rw_params.weights != 0);
   // From the one that was chosen, so that those which slow ones leave their turns to are others each time.
   c->sender.turn = first + chosen + 1;
   if (c->sender.turn >= c->live.n) c->sender.turn -= c->live.n;

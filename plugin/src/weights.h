@@ -64,6 +64,14 @@ void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, u
 // first, or the first.
 int rw_choose(uint64_t size, int n, struct rw_load *const *loads, bool weigh);
 
+// The same where none is held back and all are as quick: the one with the least on its way.
+static inline int rw_choose_least(int n, struct rw_load *const *loads) {
+  int best = 0;
+  for (int i = 1; i < n && loads[best]->cost; i++)
+    if (loads[i]->cost < loads[best]->cost) best = i;
+  return best;
+}
+
 // Sets the paces by what was seen since the last call; to be called every RW_WEIGH_MS, before rw_weigh. True where some
 // queue pair is slower than others.
 bool rw_pace(int n, struct rw_load *const *loads, int64_t now_ns);
