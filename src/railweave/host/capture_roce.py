@@ -257,24 +257,32 @@ def _tcpdump(asked: Namespace, source: str) -> bool:
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
     words += ["-c", str(asked.packets)] if asked.packets else []
     stopped = False
-    # In a session of its own: Ctrl-C is for us, who then end it.
-    with subprocess.Popen(
-        [*words, FILTER],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as dump:
-        try:
-            dump.wait(asked.seconds or None)
-        except subprocess.TimeoutExpired:
-            pass
-        except KeyboardInterrupt:
-            stopped = True
-        finally:
+    dump: subprocess.Popen[str] | None = None
+    try:
+        with delayed_interrupts():
+            # In a session of its own: Ctrl-C is for us, who then end it.
+            dump = subprocess.Popen(
+                [*words, FILTER],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        dump.wait(asked.seconds or None)
+    except subprocess.TimeoutExpired:
+        pass
+    except KeyboardInterrupt:
+        if dump is None:
+            raise
+        stopped = True
+    finally:
+        if dump is not None:
             with delayed_interrupts():
                 _end(dump)
+    if dump is None:
+        return stopped
+    with dump:
         message = dump.stderr.read() if dump.stderr else ""
     if dump.returncode:
         raise HostError(f"tcpdump: {(message.strip().splitlines() or [f'exit code {dump.returncode}'])[-1]}")
