@@ -127,15 +127,11 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
   char text[512];
   *out = NULL;
   if (h->magic != HANDLE_MAGIC || h->version != RW_WIRE_VERSION) {
-    char here[RW_NAME] = "";
-    gethostname(here, sizeof(here) - 1);
+    char there[sizeof(h->host)];
+    snprintf(there, sizeof(there), "%.47s", h->host[0] ? h->host : "the other end");
     if (h->magic != HANDLE_MAGIC)
       rw_warn("the other end listens with another net plugin: set NCCL_NET_PLUGIN=railweave on all servers");
-    else
-      rw_warn(
-          "%.47s speaks version %u of the plugin's protocol, %s (this end) version %d: install the same plugin on all "
-          "servers",
-          h->host[0] ? h->host : "the other end", h->version, here, RW_WIRE_VERSION);
+    else rw_complain_of_version(there, h->version);
     return ncclInvalidUsage;
   }
   if (!s) {

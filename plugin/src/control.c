@@ -7,10 +7,10 @@
 #include "recovery.h"
 
 static void close_after(struct rw_comm *c, struct rw_qp *q, bool port_down) {
-  const struct rw_end_device *d = &c->remote.devices[q->device[1]];
+  char place[256];
   if (port_down)
-    rw_qp_close(c, q, "%s port %d (leaf %s, port %s) of %s is down", d->name, d->port,
-                d->leaf[0] ? d->leaf : "not known", d->leaf_port[0] ? d->leaf_port : "not known", c->remote.host);
+    rw_qp_close(c, q, "%s of %s is down", rw_end_device_place(&c->remote.devices[q->device[1]], place, sizeof(place)),
+                c->remote.host);
   else rw_qp_close(c, q, "closed by the other end");
 }
 

@@ -194,11 +194,9 @@ void rw_fail_all_dead(struct rw_comm *c) {
                   atomic_load(&d->port_up) ? "" : " is down");
   }
   used = append(text, sizeof(text), used, " to ");
-  for (int i = 0; i < c->remote.n; i++) {
-    const struct rw_end_device *d = &c->remote.devices[i];
-    used = append(text, sizeof(text), used, "%s%s port %d (leaf %s, port %s)", i ? ", " : "", d->name, d->port,
-                  d->leaf[0] ? d->leaf : "not known", d->leaf_port[0] ? d->leaf_port : "not known");
-  }
+  for (int i = 0; i < c->remote.n; i++)
+    used = append(text, sizeof(text), used, "%s%s", i ? ", " : "",
+                  rw_end_device_place(&c->remote.devices[i], place, sizeof(place)));
   if (c->presence.lost_ms) used = append(text, sizeof(text), used, "; nor is its host reached by TCP");
   for (int i = 0; i < c->n_qps && i < 4; i++) {
     char name[256];

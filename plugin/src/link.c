@@ -178,15 +178,20 @@ void rw_link_flush(struct rw_link *link) {
   }
 }
 
-static void complain_of_version(const struct rw_link *link, unsigned version) {
-  union rw_address there;
-  socklen_t size = sizeof(there);
-  char text[80] = "the other end", here[64] = "";
-  if (getpeername(link->fd, &there.any, &size) == 0) rw_address_text(&there, text, sizeof(text));
+void rw_complain_of_version(const char *there, unsigned version) {
+  char here[64] = "";
   gethostname(here, sizeof(here) - 1);
   rw_warn(
       "%s speaks version %u of the plugin's protocol, %s (this end) version %d: install the same plugin on all servers",
-      text, version, here, RW_WIRE_VERSION);
+      there, version, here, RW_WIRE_VERSION);
+}
+
+static void complain_of_version(const struct rw_link *link, unsigned version) {
+  union rw_address there;
+  socklen_t size = sizeof(there);
+  char text[80] = "the other end";
+  if (getpeername(link->fd, &there.any, &size) == 0) rw_address_text(&there, text, sizeof(text));
+  rw_complain_of_version(text, version);
 }
 
 static bool whole(struct rw_link *link, struct rw_cursor *body, int *type) {

@@ -45,6 +45,8 @@ void rw_link_flush(struct rw_link *link);
 int rw_link_receive(struct rw_link *link, struct rw_cursor *body);
 void rw_link_next(struct rw_link *link);
 
+// Says that the end named there has a plugin of another version of the wire.
+void rw_complain_of_version(const char *there, unsigned version);
 const char *rw_address_text(const union rw_address *address, char *text, size_t size);
 
 #endif

@@ -142,6 +142,12 @@ const char *rw_end_text(const struct rw_end *end, char *text, size_t size) {
   return text;
 }
 
+const char *rw_end_device_place(const struct rw_end_device *d, char *text, size_t size) {
+  snprintf(text, size, "%s port %d (leaf %s, port %s)", d->name, d->port, d->leaf[0] ? d->leaf : "not known",
+           d->leaf_port[0] ? d->leaf_port : "not known");
+  return text;
+}
+
 static int common_colors(const struct rw_gid_list *a, const struct rw_gid_list *b, uint8_t pairs[][2]) {
   int n = 0;
   for (int i = 0; i < a->n; i++)

@@ -53,6 +53,8 @@ bool rw_end_get(struct rw_cursor *c, struct rw_end *end);
 
 // "H100-03 (pid 4711, rank 12)"
 const char *rw_end_text(const struct rw_end *end, char *text, size_t size);
+// "mlx5_0 port 1 (leaf leaf1, port et-0/0/1)"
+const char *rw_end_device_place(const struct rw_end_device *device, char *text, size_t size);
 
 // The table for a connection; why is given where there is none: no address in common at all, or strict and no
 // common color. Ends whose colors come from different sources are both colored by rank, in place.

@@ -1,6 +1,5 @@
 #include "paths.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "log.h"
