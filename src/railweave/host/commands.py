@@ -175,9 +175,7 @@ def _gids(asked: Namespace) -> int:
         for gid in shown:
             path = [str(gid.path.number), gid.path.color_name or "-", gid.path.table_name] if gid.path else ["-"] * 3
             rows.append([gid.device, str(gid.port), str(gid.index), str(gid.address), gid.type, gid.netdev, *path])
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        for row in rows:
-            print("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip())
+        print("\n".join(show.aligned(rows)))
     for nic, path in absent:
         print(f"{nic.rdma} port {nic.rdma_port}: no RoCE v2 GID in {path.prefix} ({path.table_name})", file=sys.stderr)
     return 1 if absent and asked.check else 0

@@ -125,7 +125,7 @@ def _own_addresses(machine: Machine) -> list[Verdict]:
 
 
 def _qos(looked: checks.Server) -> list[Verdict]:
-    """Return what the checks of ``railweave host check`` say of DSCP and ECN: right, wrong, or not seen."""
+    """Return what the checks of ``railweave host check`` find amiss in DSCP and ECN, and what they could not see."""
     levels = {FAILED: "error", WARNING: "warning", NOT_SEEN: "warning"}
     verdicts: list[Verdict] = []
     for result in checks.run(looked, checks.chosen(_QOS)):

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
+from . import show
 from .failure import HostInputError
 
 if TYPE_CHECKING:
@@ -454,9 +455,8 @@ def text(read: Summary, most: int) -> str:
         amounts = [str(flow.packets), str(flow.bytes), _counts(flow.dscp), _counts(flow.ecn, ECN_NAMES)]
         naks = ", ".join(f"{count} {name}" for name, count in sorted(flow.naks.items())) or "0"
         rows.append([*ends, *amounts, str(flow.notifications), *sequence, naks])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     if flows:
-        lines += ["", *("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)]
+        lines += ["", *show.aligned(rows)]
     if len(flows) > most:
         lines.append(f"and {len(flows) - most} smaller flows (--flows)")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from . import files
+from . import files, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,12 +240,7 @@ def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) 
                      f"{path.live}/{path.queue_pairs}" + (f" ({path.suspect} suspect)" if path.suspect else ""),
                      f"{speed.get(path.key, 0.0) / 1e6:.1f}", f"{mine / sum(parts):.2f}" if sum(parts) else "-",
                      str(path.bytes), str(path.resent), str(path.deaths), f"{path.p99_ns / 1e3:.1f}"])  # fmt: skip
-    return _aligned(rows)
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
+    return "\n".join(show.aligned(rows))
 
 
 def peer_table(pages: list[Page], *, everyone: bool) -> str:
@@ -263,7 +258,7 @@ def peer_table(pages: list[Page], *, everyone: bool) -> str:
             numbers = [str(number) if number >= 0 else "-" for number in (peer.rank, peer.local_rank)]
             rows.append([str(page.pid), peer.host, str(peer.pid), *numbers, f"{peer.live}/{peer.queue_pairs}", str(peer.deaths),
                          when, "; ".join(text for text in (peer.reason, peer.doing) if text) or "-"])  # fmt: skip
-    return _aligned(rows) if len(rows) > 1 else ""
+    return "\n".join(show.aligned(rows)) if len(rows) > 1 else ""
 
 
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:

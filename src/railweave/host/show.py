@@ -12,6 +12,8 @@ from .machine import CannotTellError
 from .strays import firewall_drops
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .changes import Changes
     from .failure import HostError
     from .host_file import HostFile
@@ -27,6 +29,12 @@ _LLDP = ("lldpcli", "-f", "json", "show", "neighbors")
 _LOCAL = 255
 """The number of the kernel's local table. Its routes follow from this server's addresses, so they are not shown."""
 _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose columns are as wide as their widest cell. ``rows`` has the heading first."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def state_document(machine: Machine) -> dict[str, Any]:
