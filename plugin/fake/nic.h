@@ -85,7 +85,8 @@ struct fake_nic {
   pthread_mutex_t lock;
   struct fake_fabric *fabric;
   int host;
-  bool direct;  // both ends are in this process: deliver in post_send
+  bool direct;     // both ends are in this process: deliver in post_send
+  bool no_labels;  // as kernels before 5.8, which make the UDP source port of the queue pairs' numbers
   bool running, stopping;
   pthread_t engine;
   int wake_fd;

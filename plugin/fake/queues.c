@@ -169,7 +169,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask) {
     q->target_end = fake_end_of(fake_nic.fabric, attr->ah_attr.grh.dgid.raw);
     // Where the user gives none, drivers make one of the queue pairs' numbers.
     q->flow_label = attr->ah_attr.grh.flow_label;
-    if (!q->flow_label) q->flow_label = (base->qp_num * 0x9e3779b9u ^ attr->dest_qp_num) >> 4 & 0xfffff;
+    if (!q->flow_label || fake_nic.no_labels)
+      q->flow_label = (base->qp_num * 0x9e3779b9u ^ attr->dest_qp_num) >> 4 & 0xfffff;
     q->target_qp = attr->dest_qp_num;
     q->expected_psn = attr->rq_psn & 0xffffff;
     if (q->source_end < 0) error = EINVAL;

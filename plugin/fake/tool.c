@@ -12,6 +12,7 @@ static int usage(void) {
       "       fake-fabric FILE port HOST:DEVICE up|down\n"
       "       fake-fabric FILE rate MBYTES_PER_SECOND\n"
       "       fake-fabric FILE spines N\n"
+      "       fake-fabric FILE spine HOST:DEVICE HOST:DEVICE PORT   (which one a UDP source port takes)\n"
       "       fake-fabric FILE address HOST:DEVICE GID change|remove|add\n",
       stderr);
   return 2;
@@ -34,6 +35,11 @@ int main(int n, char **words) {
     fake_path_limit(f, (uint32_t)atoi(words[3]));
   } else if (strcmp(verb, "spines") == 0 && atoi(words[3]) <= FAKE_GIDS) {
     atomic_store(&f->spines, atoi(words[3]));
+  } else if (strcmp(verb, "spine") == 0 && one && n == 6 && sscanf(words[4], "%d:%d", &host[1], &device[1]) == 2) {
+    int from, to;
+    fake_route(f, fake_end(host[0], device[0], 0), fake_end(host[1], device[1], 0), (uint32_t)atoi(words[5]) & 0x3fff,
+               &from, &to);
+    printf("%d\n", from % FAKE_GIDS);
   } else if (strcmp(verb, "port") == 0 && one && n == 5) {
     fake_port_set(f, host[0], device[0], strcmp(words[4], "up") == 0);
   } else if (strcmp(verb, "path") == 0 && one && n == 7 && sscanf(words[4], "%d:%d", &host[1], &device[1]) == 2) {

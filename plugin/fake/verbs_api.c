@@ -11,7 +11,7 @@
 
 #include "nic.h"
 
-static struct ibv_device devices[FAKE_DEVICES];
+static struct ibv_device devices[FAKE_DEVICES + 1];  // the real libmlx5, asked for one, reads behind it
 
 static void lock(void) { pthread_mutex_lock(&fake_nic.lock); }
 static void unlock(void) { pthread_mutex_unlock(&fake_nic.lock); }
@@ -28,6 +28,7 @@ struct ibv_device **ibv_get_device_list(int *n) {
   }
   fake_nic.host = atoi(host);
   fake_nic.direct = getenv("RAILWEAVE_FAKE_DIRECT") != NULL;
+  fake_nic.no_labels = getenv("RAILWEAVE_FAKE_NO_LABELS") != NULL;
   for (; *n < fake_nic.fabric->devices; ++*n) {
     snprintf(devices[*n].name, sizeof(devices[*n].name), "fake%d", *n);
     devices[*n].node_type = 1;

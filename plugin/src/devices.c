@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "mlx5.h"
 #include "name_list.h"
 #include "params.h"
 #include "verbs.h"
@@ -105,8 +106,9 @@ static bool has_dmabuf(struct ibv_context *context) {
   return has;
 }
 
+// data_direct: the folder of that function, where the port is reached by it; else NULL.
 static void add_port(struct ibv_device *device, struct ibv_context *context, const struct ibv_device_attr *attr,
-                     int port, const struct rw_host_file *file) {
+                     int port, const struct rw_host_file *file, const char *data_direct) {
   struct ibv_port_attr p;
   memset(&p, 0, sizeof(p));
   if (n_devices == RW_MAX_DEVICES || rw_verbs.ibv_query_port(context, (uint8_t)port, &p)) return;
@@ -137,8 +139,10 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   d->rail = rail >= 0 ? (int16_t)rail : nic && nic->rail > 0 ? (int16_t)(nic->rail - 1) : NCCL_NET_ID_UNDEF;
   d->plane = plane >= 0 ? (int16_t)plane : NCCL_NET_ID_UNDEF;
   d->dmabuf = has_dmabuf(context);
-  find_pci(d, device);
-  d->path_text = d->pci_path[0] ? d->pci_path : NULL;
+  d->mlx5 = rw_mlx5_drives(device);
+  d->data_direct = data_direct != NULL;
+  if (data_direct) snprintf(d->pci_path, sizeof(d->pci_path), "%s", data_direct);
+  else find_pci(d, device);
   pthread_mutex_init(&d->lock, NULL);
   atomic_init(&d->port_up, true);
   struct rw_gid_list gids = rw_device_gids(d);
@@ -158,6 +162,9 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   }
   n_devices++;
 }
+
+// As NCCL's own transport names them.
+static const char *function_suffix(const struct rw_device *d) { return d->data_direct ? "_dma" : ""; }
 
 static int by_pci(const void *a, const void *b) {
   const struct rw_device *x = a, *y = b;
@@ -204,9 +211,14 @@ ncclResult_t rw_devices_open(void) {
     struct ibv_device_attr attr;
     struct ibv_context *context = rw_verbs.ibv_open_device(list[i]);
     if (!context) continue;
+    char path[512];
+    bool direct = rw_params.data_direct && rw_mlx5_drives(list[i]) && rw_mlx5_data_direct(context, path, sizeof(path));
     memset(&attr, 0, sizeof(attr));
-    if (rw_verbs.ibv_query_device(context, &attr) == 0)
-      for (int port = 1; port <= attr.phys_port_cnt; port++) add_port(list[i], context, &attr, port, &file);
+    if (rw_verbs.ibv_query_device(context, &attr)) attr.phys_port_cnt = 0;
+    for (int port = 1; port <= attr.phys_port_cnt; port++) {
+      if (!direct || rw_params.data_direct == 2) add_port(list[i], context, &attr, port, &file, NULL);
+      if (direct) add_port(list[i], context, &attr, port, &file, path);
+    }
     if (n_devices == before) rw_verbs.ibv_close_device(context);
   }
   if (list) rw_verbs.ibv_free_device_list(list);
@@ -219,7 +231,7 @@ ncclResult_t rw_devices_open(void) {
   for (n_virtual = 0; n_virtual < n_devices; n_virtual++) {
     struct rw_vdevice *v = &virtual_devices[n_virtual];
     *v = (struct rw_vdevice){.n = 1, .devices = {n_virtual}, .speed_mbps = devices[n_virtual].speed_mbps};
-    snprintf(v->name, sizeof(v->name), "%s", devices[n_virtual].name);
+    snprintf(v->name, sizeof(v->name), "%s%s", devices[n_virtual].name, function_suffix(&devices[n_virtual]));
   }
   if (n_devices == 0) {
     rw_info("no usable RDMA device");
@@ -261,7 +273,8 @@ ncclResult_t rw_vdevice_make(int *index, const int *members, int n) {
     v->devices[v->n++] = members[i];
     v->speed_mbps += devices[members[i]].speed_mbps;
     size_t used = strlen(v->name);
-    snprintf(v->name + used, sizeof(v->name) - used, "%s%s", i ? "+" : "", devices[members[i]].name);
+    const struct rw_device *member = &devices[members[i]];
+    snprintf(v->name + used, sizeof(v->name) - used, "%s%s%s", i ? "+" : "", member->name, function_suffix(member));
   }
   *index = n_virtual++;
   result = ncclSuccess;
@@ -292,11 +305,12 @@ ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *p) {
     const struct rw_device *d = &devices[v->devices[i]];
     if (d->max_message < message) message = d->max_message;
     dmabuf &= d->dmabuf;
+    p->forceFlush |= d->data_direct;  // what the CPU sees comes another way than the data
     p->vProps.devs[i] = v->devices[i];
   }
   p->vProps.ndevs = v->n;
   p->name = (char *)(uintptr_t)v->name;
-  p->pciPath = first->path_text;
+  p->pciPath = first->pci_path[0] ? (char *)(uintptr_t)first->pci_path : NULL;
   p->guid = first->guid;
   p->ptrSupport = NCCL_PTR_HOST | (gpu_memory_by_peer_module() ? NCCL_PTR_CUDA : 0) | (dmabuf ? NCCL_PTR_DMABUF : 0);
   p->regIsGlobal = 1;

@@ -29,8 +29,8 @@ struct rw_device {
   uint16_t lid;
   int16_t rail, plane;  // from 0; NCCL_NET_ID_UNDEF where unknown
   bool ethernet, dmabuf, adaptive_routing;
+  bool mlx5, data_direct;  // by mlx5.h; of two functions of one NIC, this is the Data Direct one
   struct rw_host_nic nic;  // rdma empty where the host file does not know it
-  char *path_text;         // as NCCL gets it
 
   pthread_mutex_t lock;  // guards what follows, up to the atomics
   struct ibv_pd *pd;

@@ -46,7 +46,7 @@ void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
   end->local_rank = launched_as(local);
   end->n = v->n;
   end->qps = rw_params.qps > 0 ? (uint16_t)(rw_params.qps < RW_MAX_QPS ? rw_params.qps : RW_MAX_QPS) : 0;
-  end->labels = (uint16_t)rw_params.labels;
+  end->labels = rw_params.roce_version == 1 ? 1 : (uint16_t)rw_params.labels;  // no UDP in version 1
   end->strict = rw_params.strict != 0;
   end->tuner = rw_tuner_hash();
   for (int i = 0; i < v->n; i++) {

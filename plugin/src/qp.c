@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "clock.h"
 #include "log.h"
+#include "mlx5.h"
 #include "params.h"
 #include "verbs.h"
 
@@ -102,6 +104,16 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
   return rw_qp_refill(c, q, RW_RECV_WRS);
 }
 
+// Kernels before 5.8 and some firmware take no notice of the flow label: the port is set as it would have been.
+static void set_source_port(const struct rw_device *d, struct rw_qp *q) {
+  static atomic_bool said;
+  if (q->label < 0 || !d->mlx5 || !rw_mlx5.mlx5dv_modify_qp_udp_sport) return;
+  int error = rw_mlx5.mlx5dv_modify_qp_udp_sport(q->qp, (uint16_t)rw_udp_port(q->flow_label));
+  if (error && !atomic_exchange(&said, true))
+    rw_info("%s sets no UDP source port (%s): it is left to what its driver makes of the flow label", d->name,
+            strerror(error > 0 ? error : errno));
+}
+
 bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
   const struct rw_device *d = c->devices[q->device[0]].device;
   const struct rw_end_device *peer = &c->remote.devices[q->device[1]];
@@ -156,6 +168,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
     rw_warn("%s cannot send: %s", name, strerror(errno));
     return false;
   }
+  set_source_port(d, q);
   return true;
 }
 

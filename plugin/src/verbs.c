@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "mlx5.h"
 #include "params.h"
 
 struct rw_verbs rw_verbs;
@@ -52,6 +53,7 @@ bool rw_verbs_load(void) {
     goto out;
   }
   if (rw_verbs.ibv_fork_init) rw_verbs.ibv_fork_init();
+  rw_mlx5_load();
   loaded = true;
 out:
   pthread_mutex_unlock(&lock);

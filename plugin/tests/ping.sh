@@ -35,4 +35,14 @@ for _ in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break 
 ping --labels 12 --interval 100 --json > "$fabric.out" || { cat "$fabric.out"; echo "labels are not measured"; exit 1; }
 [ "$(grep -c '"udp_port": [456][0-9]*, "group": "[A-Z]"' "$fabric.out")" = 12 ] || { cat "$fabric.out"; echo "12 labels expected"; exit 1; }
 [ "$(grep -o '"group": "[A-Z]"' "$fabric.out" | sort -u | wc -l)" -ge 2 ] || { cat "$fabric.out"; echo "two groups of labels expected"; exit 1; }
+# A kernel that takes no notice of flow labels: libmlx5 sets the port, and those that the far spine gets are far.
+kill $server; wait $server 2> /dev/null || true
+export RAILWEAVE_FAKE_NO_LABELS=1 RAILWEAVE_NET_MLX5_LIB=$PWD/libfakeverbs.so
+RAILWEAVE_FAKE_HOST=1 ./railweave-rdma-ping --server --port $port > /dev/null & server=$!
+for _ in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break || sleep 0.05; done
+ping --labels 12 --interval 100 --json > "$fabric.out" || { cat "$fabric.out"; echo "labels are not measured"; exit 1; }
+sed -n 's/.*"udp_port": \([0-9]*\), "group": "\([A-Z]\)".*/\1 \2/p' "$fabric.out" | while read -r udp group; do
+  [ "$(./fake-fabric "$fabric" spine 0:0 1:0 "$udp")" != 2 ] || [ "$group" != A ] ||
+    { cat "$fabric.out"; echo "UDP source port $udp goes by the far spine, and is among the quick"; exit 1; }
+done
 echo "railweave-rdma-ping: finds the dead path, measures the others"

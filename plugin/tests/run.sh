@@ -25,6 +25,9 @@ trap 'rm -f "$fabric" "$fabric".*' EXIT
 RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so LD_LIBRARY_PATH=$PWD \
   RAILWEAVE_NET_HOST_FILE=/nonexistent ./loader
 RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 RAILWEAVE_FAKE_DIRECT=1 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so ./classes
+./fake-fabric "$fabric" create 1 2 1
+RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 RAILWEAVE_FAKE_DIRECT=1 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so \
+  RAILWEAVE_NET_MLX5_LIB=$PWD/libfakeverbs.so RAILWEAVE_NET_HOST_FILE=/nonexistent ./mlx5
 
 qps=(1 2 3 4 8 16 32)
 ranks=(2 3 4 5 6 7 8)
