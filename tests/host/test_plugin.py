@@ -13,7 +13,7 @@ from railweave.host import doctor, host_file, plugin
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
 from tests.conftest import ROOT
-from tests.host.plans import small
+from tests.host.plans import designed, small
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,6 +160,8 @@ def test_doctor_compares_the_mtu_with_the_design(plan: Path, tmp_path: Path) -> 
     [(level, text)] = examined(plan, machine(tmp_path / "low", mtu=1400), {}, "MTU")
     assert level == "error"
     assert "gpu0_eth: has 1400, the design says 1500" in text
+    [(level, text)] = examined(plan, tmp_path / "no such NIC", {}, "MTU")
+    assert (level, "gpu0_eth: not seen" in text) == ("warning", True)
 
 
 def test_doctor_finds_paths_without_an_address_in_this_namespace(plan: Path, tmp_path: Path) -> None:
@@ -196,6 +198,17 @@ def test_doctor_looks_at_dscp_and_ecn_and_says_what_it_does_not_see(plan: Path, 
     sysfs = machine(tmp_path / "sys")
     assert examined(plan, sysfs, {}, "trust")[0][0] == "warning"
     assert "not seen" in examined(plan, sysfs, {}, "trust")[0][1]
+    document = small("gpu0_eth")
+    document["fabrics"] = designed("h100-rlb", "H100-01")["fabrics"]
+    document["nics"][0]["driver"] = "mlx5_core"
+    plan.write_text(json.dumps(document))
+    ecn = sysfs / "class/net/gpu0_eth/ecn"
+    for side in ("roce_np", "roce_rp"):
+        ecn.joinpath(side, "enable").mkdir(parents=True)
+        ecn.joinpath(side, "enable/3").write_text("1\n")
+    assert examined(plan, sysfs, {}, "congestion-control") == [("good", "gpu0_eth: roce_np on, roce_rp on")]
+    ecn.joinpath("roce_rp/enable/3").write_text("0\n")
+    assert examined(plan, sysfs, {}, "congestion-control")[0][0] == "error"
 
 
 def test_doctor_compares_servers(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

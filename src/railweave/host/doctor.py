@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import discovery, files, gids
 from .checks import server as checks
-from .checks.outcome import FAILED, NOT_SEEN, WARNING
+from .checks.outcome import FAILED, NOT_SEEN, OK, WARNING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,8 +125,8 @@ def _own_addresses(machine: Machine) -> list[Verdict]:
 
 
 def _qos(looked: checks.Server) -> list[Verdict]:
-    """Return what the checks of ``railweave host check`` find amiss in DSCP and ECN, and what they could not see."""
-    levels = {FAILED: "error", WARNING: "warning", NOT_SEEN: "warning"}
+    """Return what the checks of ``railweave host check`` find in DSCP and ECN: right, wrong, and not seen."""
+    levels = {OK: "good", FAILED: "error", WARNING: "warning", NOT_SEEN: "warning"}
     verdicts: list[Verdict] = []
     for result in checks.run(looked, checks.chosen(_QOS)):
         outcome = result.outcome
@@ -245,11 +245,13 @@ def _mtus(plan: HostFile, machine: Machine) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for nic in plan.nics:
         mtu = machine.readable(f"/sys/class/net/{nic.netdev}/mtu")
-        if mtu and int(mtu) < nic.mtu:
+        if not mtu:
+            verdicts.append(Verdict("warning", "MTU", f"{nic.netdev}: not seen: it is not there, or tells no MTU"))
+        elif int(mtu) < nic.mtu:
             verdicts.append(
                 Verdict("error", "MTU", f"{nic.netdev}: has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
             )
-        elif mtu:
+        else:
             verdicts.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
     return verdicts
 
