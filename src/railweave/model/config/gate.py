@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.model.config.secret_words import HIDDEN, INSIDE, SHAPE, STEMS, secret_words
+from railweave.model.config.secret_paths import announces, is_secret, is_secret_name
+from railweave.model.config.secret_words import (
+    HIDDEN,
+    PLAIN,
+    SHAPE,
+    STEMS,
+    inside_word,
+    is_announced,
+    labelled,
+    secret_words,
+)
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -28,25 +38,20 @@ _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
 """A pattern of the placeholders that replace secrets. Text with a placeholder has already passed the gate."""
 _UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
-_KEY_MATERIAL = re.compile(
-    r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
-)
-"""A pattern of keys and certificates in PEM (RFC 7468). If the END line is missing, everything after BEGIN matches."""
+_BEGIN = re.compile(r"(?i)-----? ?BEGIN (?!(?:[A-Z0-9]+ ){0,8}PUBLIC KEY)[A-Z0-9 ]{1,40}-----?")
+_END = re.compile(r"(?i)-----? ?END [A-Z0-9 ]{1,40}-----?")
+"""Patterns of the lines around keys and certificates (RFC 7468, RFC 4716)."""
 _SPACE = re.compile(r"(?:\s|\\n|\\r)*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]\S*|"')
 _TOKEN = re.compile(r'/\*[\s\S]*?\*/|\#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_TAG = re.compile(
-    r"<((?:[\w-]+:)?([\w.-]+))(?:\s[^<>]{0,200})?>\s*([^<>]+?)\s*</\1>|<((?:[\w-]+:)?([\w.-]+))(?:\s[^<>]{0,200})?(/?)>|</[\w:.-]+>"
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+')
+"""A pattern of the tokens of JSON. A string that breaks off reaches to the end of the text."""
+_XML_TOKEN = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<[?!/]?(?:[\w.-]+:)?[\w.-]*(?:\"[^\"]*\"|'[^']*'|[^<>\"'])*>?|[^<]+"
 )
+_ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _SECRET_MARK = "SECRET-DATA"  # noqa: S105 - Junos writes it behind every statement with a secret
 _BANNER = re.compile(r"banner (?:login|motd|exec)\s*$")
-_JSON_KEY = re.compile(
-    r"(?i)(?:.*[-_.])?(?:passwd|password|passkey|passphrase|secret|psk|cak|token|credential|bindpw|apikey"
-    r"|(?:auth|authentication|privacy|priv|private|shared|api|access|secret|encryption|md|digest|server)[-_]?key|key[-_]?string)"
-    r"(?:[-_]?(?:hash|hashed|encrypted|value|data))?|snmp[-_]community"
-)
-"""A pattern of JSON keys whose values are secrets."""
 _KEY_FILE = re.compile(r"/(?:[\w.-]+/)+[\w.-]+\.(?:key|pem|cer|crt)")
 """A pattern of paths to key files. A path is not a secret."""
 _COMMUNITIES = "SNMP_COMMUNITY"
@@ -70,8 +75,11 @@ def gated(text: str, replace: Replace) -> str:
 
     ``replace`` gets the words before the secret and the secret itself, and returns the replacement.
     """
-    if not (STEMS.search(text) or "-----BEGIN " in text):
+    if not (STEMS.search(text) or _BEGIN.search(text)):
         return text
+    document = re.search(r"^[{\[<]", text, re.MULTILINE)
+    if document and document.start() and "\n" in text[: document.start()] and _is_document(text[document.start() :]):
+        return gated(text[: document.start()], replace) + gated(text[document.start() :], replace)
     begun = text.lstrip()[:1]
     if begun in {"{", "["}:
         edited = _edited(text, _secrets(text, _json), replace)
@@ -84,12 +92,17 @@ def gated(text: str, replace: Replace) -> str:
         else:
             return edited
     text = _without_key_material(text, replace)
-    if begun == "<" and re.match(r"\s*<[?!/\w]", text):
+    if begun == "<" and _is_document(text.lstrip()):
         return _edited(text, _secrets(text, _xml), replace)
     braces = re.search(r"\{[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE) and re.search(
         r";[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE
     )
     return _edited(text, _secrets(text, _braces if braces else _lines), replace)
+
+
+def _is_document(text: str) -> bool:
+    """Return True if a text begins as JSON or XML does. Junos prints ``{master:0}`` above its answers."""
+    return bool(re.match(r'[{\[]\s*(?:["{\[\]}]|$)|<(?!hidden|secret)[?!/\w]', text))
 
 
 def redacted(text: str) -> str:
@@ -191,23 +204,41 @@ def _edited(text: str, secrets: Iterable[_Secret], replace: Replace) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _key_material(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each key or certificate in a text. Without its END line, it ends before the next one, or with the text.
+
+    Keys and certificates with nothing but blanks between them are one.
+    """
+    found: list[tuple[int, int]] = []
+    begins = [match.start() for match in _BEGIN.finditer(text)]
+    for number, start in enumerate(begins):
+        following = begins[number + 1] if number + 1 < len(begins) else len(text)
+        end = _END.search(text, start, following)
+        past = end.end() if end else start + len(text[start:following].rstrip())
+        if found and _SPACE.fullmatch(text, found[-1][1], start):
+            found[-1] = (found[-1][0], past)
+        else:
+            found.append((start, past))
+    return found
+
+
 def _without_key_material(text: str, replace: Replace) -> str:
     """Return the text with each key or certificate, and the quotation marks around it, replaced by ``replace``.
 
     The number of lines stays the same.
     """
-    if "-----BEGIN " not in text:
+    if not _BEGIN.search(text):
         return text
 
     def material() -> Iterator[_Secret]:
-        for match in _KEY_MATERIAL.finditer(text):
-            start, end = match.start(), match.start() + len(match[0].rstrip())
+        for first, past in _key_material(text):
+            start, end = first, past
             before = re.search(r'"(?:\s|\\n|\\r)*$', text[max(0, start - 200) : start])
             after = _SPACE.match(text, end)
             behind = after.end() if after else end
             if before and text[behind : behind + 1] == '"':
                 start, end = start - len(before[0]), behind + 1
-            line = text[text.rfind("\n", 0, start) + 1 : start]
+            line = text[max(text.rfind("\n", 0, start) + 1, start - 200) : start]
             yield _Secret(start, end, line.split()[-3:], text[start:end])
 
     return _edited(text, material(), replace)
@@ -221,15 +252,22 @@ def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
 def _words(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool) -> Iterator[_Secret]:
     words = [*above, *(word for word, _, _ in spans)]
     base = len(above)
+    if len(spans) > _MOST_WORDS:  # no statement is as long: its words say nothing
+        yield from (_Secret(start, end, ("text",), word) for word, start, end in spans if not PLAIN.fullmatch(word))
+        return
     secrets = [
         (first, past, spans[first - base][1], spans[past - 1 - base][2])
-        for first, past in secret_words(words, base, lines=lines)
+        for first, past in (*secret_words(words, base, lines=lines), *labelled(words, base))
+    ]
+    secrets = [
+        one
+        for at, one in enumerate(secrets)
+        if not any(one[0] < past and first < one[1] for first, past, _, _ in secrets[:at])
     ]
     taken = {number for first, past, _, _ in secrets for number in range(first, past)}
     for number, (word, start, _) in enumerate(spans, base):
         if number not in taken:
-            bearer = number > base and words[number - 1].strip("\"':").lower() == "bearer"
-            inside = _inside(word, bearer=bearer)
+            inside = _inside(word, whole=number > base and is_announced(words[base:number]))
             secrets += [(number, number + 1, start + first, start + past) for first, past in inside]
     taken |= {first for first, _, _, _ in secrets}
     shown = ["" if number in taken else word for number, word in enumerate(words)]
@@ -240,20 +278,23 @@ def _words(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines
         yield _Secret(start, end, _place(shown, base, first), value)
 
 
-def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
-    """Return the spans (start, end) inside a word that look like secrets. If ``bearer`` is True, the whole word is a secret.
-
-    ``bearer`` is True after the word ``bearer`` of an HTTP login.
-    """
+def _inside(word: str, *, whole: bool) -> list[tuple[int, int]]:
+    """Return the spans (start, end) inside a word that look like secrets. If ``whole`` is True, the whole word is one."""
+    if len(word) > _LONGEST_WORD:
+        return [(0, len(word))]
     bare = word.strip("\"'")
     start = word.find(bare)
-    if bearer:
+    if not whole and len(word) < _SHORTEST_BASE64 and _SIGNS.isdisjoint(word):
+        return []
+    if whole:
         return [(start, start + len(bare))]
     if SHAPE.fullmatch(bare):
         return [(0, len(word))]
     spans = [match.span() for match in SHAPE.finditer(word)]
-    inside = [match.span("value") for match in INSIDE.finditer(word)]
-    return spans + [span for span in inside if not any(span[0] < past and first < span[1] for first, past in spans)]
+    for span in inside_word(word):
+        if not any(span[0] < past and first < span[1] for first, past in spans):
+            spans.append(span)
+    return spans
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
@@ -268,11 +309,17 @@ def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
     return [word for word in before if word != "set"][-5:]
 
 
+_MOST_PARENTS = 24
+_MOST_WORDS, _LONGEST_WORD, _SHORTEST_BASE64 = 400, 2000, 40
+_SIGNS = frozenset("=:$.")
+"""A secret of its own form has at least one of these."""
+
+
 def _cleaned(words: Iterable[str]) -> list[str]:
     """Return the words of a parent line, with an empty string in place of each secret."""
     words = list(words)
     taken = {number for first, past in secret_words(words) for number in range(first, past)}
-    return ["" if number in taken or _inside(word, bearer=False) else word for number, word in enumerate(words)]
+    return ["" if number in taken or _inside(word, whole=False) else word for number, word in enumerate(words)]
 
 
 def _lines(text: str) -> Iterator[_Secret]:
@@ -290,20 +337,27 @@ def _lines(text: str) -> Iterator[_Secret]:
                 above.pop()
             if STEMS.search(line):
                 statement, mark, _ = line.partition(f"## {_SECRET_MARK}")
-                outside = [word for _, words in above for word in words]
+                outside = [word for words in _near_lines([words for _, words in above]) for word in words]
                 find = _marked if mark else _words
                 yield from find(_spans(statement, place), outside, lines=not bare.startswith(("set ", "activate ")))
             if _BANNER.match(bare):
                 banner = True
             if column or not bare.startswith(("set ", "!")):
-                above.append((column, _cleaned(bare.split()) if STEMS.search(line) else bare.split()[:8]))
+                above.append((column, _cleaned(bare.split()[:_MOST_PARENTS]) if STEMS.search(line) else bare.split()[:8]))
         place += len(line) + 1
 
 
 def _shapes(text: str, at: int) -> Iterator[_Secret]:
-    """Yield the secrets in free text that are recognized by their form, such as password hashes. ``at`` is the text's offset."""
-    for match in SHAPE.finditer(text):
-        yield _Secret(at + match.start(), at + match.end(), ("text",), match[0])
+    """Yield the secrets in free text: what has the form of one, such as password hashes, and what follows ``password is``.
+
+    ``at`` is the text's offset.
+    """
+    spans = _spans(text, at)
+    words = ["banner", *(word for word, _, _ in spans)]
+    taken = {first - 1 for first, _ in labelled(words, 1)}
+    for number, (word, start, end) in enumerate(spans):
+        inside = [(0, end - start)] if number in taken else _inside(word, whole=False)
+        yield from (_Secret(start + first, start + past, ("text",), word[first:past]) for first, past in inside)
 
 
 def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool = False) -> Iterator[_Secret]:
@@ -333,7 +387,7 @@ def _braces(text: str) -> Iterator[_Secret]:
         return stems[-1] or bool(spans and STEMS.search(text, spans[0][1], spans[-1][2]))
 
     def parents() -> list[str]:
-        return [part for words in above for part in words]
+        return [part for words in _near_lines(above) for part in words]
 
     def secrets(spans: Sequence[tuple[str, int, int]]) -> Iterable[_Secret]:
         return _words(spans, parents(), lines=False) if bears(spans) else ()
@@ -368,24 +422,62 @@ def _braces(text: str) -> Iterator[_Secret]:
 
 
 def _xml(text: str) -> Iterator[_Secret]:
-    """Yield the secrets in the text of XML elements.
-
-    The names of an element and its parents decide if its text is a secret.
-    """
+    """Yield the secrets in an XML document: texts and attributes, by the names of their elements. The document may break off."""
     above: list[str] = []
-    for tag in _TAG.finditer(text):
-        if tag[2] is not None:
-            words = [*above, tag[2], tag[3]]
-            place = list(secret_words(words, len(above)))
-            shaped = SHAPE.search(tag[3])
-            in_snmp = tag[2] == "name" and above[-1:] == ["community"] and "snmp" in above
-            if place or shaped or in_snmp:
-                yield _Secret(tag.start(3), tag.end(3), [*above, tag[2]][-3:], tag[3], _escaped)
-        elif tag[5] is not None:
-            if not tag[6]:
-                above.append(tag[5])
-        elif above:
-            above.pop()
+    for token in _XML_TOKEN.finditer(text):
+        word, start = token[0], token.start()
+        if word.startswith("<!--"):
+            yield from _free(word, start + 4, text)
+        elif word.startswith("<![CDATA["):
+            inside = word[9:].removesuffix("]]>")
+            yield from _text_of_xml(inside, start + 9, above)
+        elif word.startswith("</"):
+            del above[-1:]
+        elif word[0] == "<":
+            name = re.match(r"<(?:[\w-]+:)?([\w.-]*)", word)
+            tag = name[1] if name else ""
+            for match in _ATTRIBUTE.finditer(word):
+                group = 2 if match[2] is not None else 3
+                names = [*_near(above), tag, match[1]]
+                if is_secret(names, match[group]) and match[group]:
+                    yield _Secret(
+                        start + match.start(group), start + match.end(group), names[-3:], match[group], _escaped
+                    )
+            if tag and not word.endswith("/>") and word[1:2] not in {"?", "!"}:
+                above.append(tag)
+        else:
+            yield from _text_of_xml(word, start, above)
+
+
+def _text_of_xml(text: str, at: int, above: Sequence[str]) -> Iterator[_Secret]:
+    """Yield the secrets in the text of an element. ``at`` is the text's offset, and ``above`` the names of the element and its parents."""
+    value = text.strip()
+    start = at + len(text) - len(text.lstrip())
+    if not value:
+        return
+    names = _near(above)
+    if (is_secret(names, value) and not _KEY_FILE.fullmatch(value)) or any(secret_words([*names, value], len(names))):
+        yield _Secret(start, start + len(value), names[-3:], value, _escaped)
+    else:
+        yield from (secret._replace(written=_escaped) for secret in _lines_of(value, start, names[-3:], "\n"))
+
+
+def _free(text: str, at: int, whole: str) -> Iterator[_Secret]:
+    """Yield the secrets of free text, in which each line is read as a statement. ``at`` is the offset after the text's mark."""
+    end = at + len(text) - 4
+    yield from _lines_of(whole[at:end].removesuffix("-->"), at, (), "\n")
+
+
+def _near(names: Sequence[str]) -> list[str]:
+    """Return the names that decide about a value: the first ones and the last ones. Documents of hostile devices nest without end."""
+    return [*names] if len(names) <= 2 * _FAR else [*names[:_FAR], *names[-_FAR:]]
+
+
+def _near_lines(above: list[list[str]]) -> list[list[str]]:
+    return above if len(above) <= 2 * _FAR else [*above[:_FAR], *above[-_FAR:]]
+
+
+_FAR = 8
 
 
 def _escaped(text: str) -> str:
@@ -393,66 +485,85 @@ def _escaped(text: str) -> str:
 
 
 def _json(text: str) -> Iterator[_Secret]:
-    """Yield the secrets of a JSON document: values of secret keys, table keys that are secrets, and secrets inside strings."""
-    path: list[str | None] = []
-    key: str | None = None
+    """Yield the secrets of a JSON document, which may break off: values, table keys that are secrets, and secrets inside strings."""
+    above: list[str] = []
+    lists: list[bool] = [False]
+    key = ""
     tokens = list(_JSON_TOKEN.finditer(text))
     for number, token in enumerate(tokens):
         word = token[0]
+        before = tokens[number - 1][0] if number else ""
         if word in {"{", "["}:
-            path.append(key)
-            key = None
+            above.append(key)
+            lists.append(word == "[")
         elif word in {"}", "]"}:
-            del path[-1:]
-            key = None
+            del above[-1:], lists[max(1, len(lists) - 1) :]
+            key = ""
         elif word == ",":
-            key = None
-        elif word == ":":
-            continue
-        elif word[0] == '"' and number + 1 < len(tokens) and tokens[number + 1][0] == ":":
-            key = word[1:-1]
-            names = [name for name in path if name]
-            if path and path[-1] == _COMMUNITIES:
-                yield _Secret(token.start() + 1, token.end() - 1, (_COMMUNITIES,), key)
-                key = ""
-            elif key.startswith(f"{_COMMUNITIES}|"):
-                start = token.start() + 1 + len(_COMMUNITIES) + 1
-                yield _Secret(start, token.end() - 1, (_COMMUNITIES,), key.partition("|")[2])
+            key = ""
+        elif word != ":":
+            names = [name for name in _near(above) if name]
+            follows = tokens[number + 1][0] if number + 1 < len(tokens) else ""
+            breaks_off = not follows and not lists[-1] and before in {"{", ","}
+            if word[0] == '"' and (follows == ":" or breaks_off):
+                key = _unescaped(word.strip('"'))
+                yield from _key_of_json(token, names, key)
             else:
-                yield from _text_of_json(key, token.start() + 1, names)
-        else:
-            yield from _value_of_json(token, path, key)
-            if path and tokens[number - 1][0] != ":":
-                key = None
+                yield from _value_of_json(token, [*names, key] if key else names)
 
 
-def _value_of_json(token: re.Match[str], path: Sequence[str | None], key: str | None) -> Iterator[_Secret]:
-    word, names = token[0], [part for part in (*path, key) if part]
-    last = names[-1] if names else ""
-    under = any(name.startswith("NTP_KEY") for name in names) and last == "value"
-    community = last.casefold() == "community" and any("snmp" in name.casefold() for name in names[:-1])
-    if _JSON_KEY.fullmatch(last) or under or community:
-        if word[0] == '"':
-            value = word[1:-1]
-            if value and not _KEY_FILE.fullmatch(value):
-                yield _Secret(token.start() + 1, token.end() - 1, names[-4:], value)
-        elif word not in {"null", "true", "false"}:
+def _unescaped(word: str) -> str:
+    """Return the text of a JSON string, whose escapes stand for letters."""
+    if "\\" not in word:
+        return word
+    try:
+        return str(parse_json(f'"{word}"'))
+    except ValueError:
+        return word
+
+
+def _key_of_json(token: re.Match[str], above: Sequence[str], key: str) -> Iterator[_Secret]:
+    """Yield the secrets in a key of a JSON object. ``above`` are the keys above it."""
+    start, end = token.start() + 1, token.start() + len(token[0].rstrip('"'))
+    if above and above[-1] == _COMMUNITIES:
+        yield _Secret(start, end, (_COMMUNITIES,), key)
+    elif key.startswith(f"{_COMMUNITIES}|"):
+        yield _Secret(start + len(_COMMUNITIES) + 1, end, (_COMMUNITIES,), key.partition("|")[2])
+    elif is_secret_name(above, key):
+        yield _Secret(start, end, above[-4:], key)
+    elif " " in key:  # a statement, as EOS has them in JSON
+        yield from _lines_of(token[0][1:].removesuffix('"'), start, above[-3:], "\\n", is_json=True)
+
+
+def _value_of_json(token: re.Match[str], names: Sequence[str]) -> Iterator[_Secret]:
+    """Yield the secrets in a value of a JSON document. ``names`` are the keys that lead to it."""
+    word = token[0]
+    if word[0] != '"':
+        if word not in {"null", "true", "false"} and names and announces(names[-1]):
             yield _Secret(token.start(), token.end(), names[-4:], word, '"{}"'.format)
-    elif word[0] == '"':
-        yield from _text_of_json(word[1:-1], token.start() + 1, names)
+        return
+    start, inside = token.start() + 1, word[1:].removesuffix('"')
+    if not inside:
+        return
+    if is_secret(names, _unescaped(inside)):
+        if not _KEY_FILE.fullmatch(inside):
+            yield _Secret(start, start + len(inside), names[-4:], inside)
+    elif _BEGIN.search(inside):
+        yield _Secret(start, start + len(inside), names[-3:], inside)
+    elif inside[0] == "<" and _is_document(inside):
+        yield from (secret._replace(start=secret.start + start, end=secret.end + start) for secret in _xml(inside))
+    else:
+        yield from _lines_of(inside, start, names[-3:], "\\n", is_json=True)
 
 
-def _text_of_json(text: str, at: int, above: Sequence[str]) -> Iterator[_Secret]:
-    """Yield the secrets of a JSON string that may contain configuration lines, separated by escaped newlines.
+def _lines_of(text: str, at: int, above: Sequence[str], by: str, *, is_json: bool = False) -> Iterator[_Secret]:
+    """Yield the secrets in configuration lines that a document contains. ``at`` is the offset of the text, and ``by`` separates its lines.
 
-    ``at`` is the offset of the string; ``above`` has the keys that lead to it.
+    ``above`` are the names that lead to the text. In a JSON string, a backslash stands before each quotation mark.
     """
-    if not STEMS.search(text) and "-----BEGIN " not in text:
-        return
-    if "-----BEGIN " in text and _KEY_MATERIAL.search(text):
-        yield _Secret(at, at + len(text), above[-3:], text)
-        return
     place = at
-    for line in text.split("\\n"):
-        yield from _words(_spans(line, place), above[-3:], lines=False)
-        place += len(line) + 2
+    for line in text.split(by):
+        if STEMS.search(line):
+            spans = _spans(line.replace('\\"', " '") if is_json else line, place)
+            yield from _words(spans, above, lines=True)
+        place += len(line) + len(by)

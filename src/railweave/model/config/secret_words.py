@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from railweave.model.config.secret_paths import announces
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -116,11 +118,11 @@ _MARK = re.compile(r'(?<!\\)(?:\\\\)*"')
 
 STEMS = re.compile(
     r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
-    r"|://|eyJ"
+    r"|://|eyJ|jwt|pwd|license|security|_pat\b|\bpat=|curl|mysql|[A-Za-z0-9+/]{40}"
 )
 """A pattern of parts of words. A line with a secret contains at least one of them, so all other lines are skipped."""
 _ANNOUNCES = re.compile(
-    r"(?:[a-z0-9]+[-_])*(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
+    r"(?:[a-z0-9]{1,32}[-_]){0,6}(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
     r"|(?:auth|authentication|privacy|priv|private|shared|encryption|md5|message-digest|digest|api|access|server|secret|md|master)[-_]key"
     r"|key[-_](?:string|value|data|octet-string))"
     r"(?:[-_](?:hash|hashed|encrypted|value|text))?"
@@ -168,22 +170,134 @@ _FREE = frozenset(["description", "remark", "banner", "contact", "location", "me
 """Words that start free text. Announcing words inside free text are ignored."""
 _FAR = 8
 """The number of words before a statement among which ``secret_words`` looks for an announcing word, as in ``secret { VALUE { … } }``."""
-_COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
+_COMMUNITY = re.compile(r"(?:[a-z]{1,20}[-_]){0,4}community(?:[-_](?:name|string|map|index))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
 _TRAP_GROUP = "railweave"
 """The name of railweave's own SNMP trap group. Every rendered configuration has it, so it is not treated as a secret."""
 
 SHAPE = re.compile(
-    r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
+    r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d{0,4}|md5|apr1)\$[^\s\"']+"  # crypt(3) and Junos
     r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
+    r"|(?<![\w+/-])(?!AAAA)(?=[A-Za-z+/]{0,40}\d)(?=[A-Z\d+/]{0,40}[a-z])(?=[a-z\d+/]{0,40}[A-Z])[A-Za-z0-9+/]{40,}={0,2}"  # Base64
 )
-"""A pattern of texts that are secrets wherever they occur, for example password hashes."""
-INSIDE = re.compile(
-    r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),|(?!(?:key|token|token-secure),))"
-    r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
+"""A pattern of texts that are secrets wherever they occur: password hashes, and long texts of Base64, but for public SSH keys."""
+PLAIN = re.compile(r"-?[\d.,:/%-]{1,40}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F.]{0,15}(?:/\d{1,3})?|[{}\[\];,]")
+"""A pattern of words that are numbers or addresses."""
+_OPTION = re.compile(r"-{1,2}[\w-]{0,40}?(?:auth|password|passwd|passphrase|token|secret|key|credentials?)=?\"?")
+_OPTIONS = {
+    "curl": ("-u", "--user", "-U", "--proxy-user"),
+    "mysql": ("-p",),
+    "sshpass": ("-p",),
+    "ldapsearch": ("-w",),
+    **dict.fromkeys(("snmpwalk", "snmpget", "snmpbulkwalk", "snmpset", "snmptrap"), ("-c", "-A", "-X")),
+}
+"""The options of programs, as scripts in configurations call them, that a secret follows."""
+_LABEL = frozenset("community password passwd passphrase secret token psk pin".split())  # noqa: SIM905
+_LABEL_MORE = frozenset(["name", "string", "index"])
+_NO_LABELLED = re.compile(
+    r"(?:\d+|large|target)(?::[\d.]+){1,3}|yes|no|none|on|off|true|false|(?:not )?(?:enabled|disabled|configured|set|required|supported|hidden)|<.*|-+|"
 )
-"""A pattern of secrets inside a word or text: ``token=…``, ``ftp://user:…@host``, an HTTP header."""
+
+
+def is_announced(words: Sequence[str]) -> bool:
+    """Return True if the word after ``words`` is a secret of a login or of a program's option: ``Bearer X``, ``-cvauth key,X``, ``curl -u X``."""
+    last = words[-1].strip("\"':")
+    if last.lower() == "bearer" or (
+        len(words) > 1 and last.lower() == "basic" and "authorization" in words[-2].lower()
+    ):
+        return True
+    if words[-1].startswith("-") and _OPTION.fullmatch(words[-1]):
+        return True
+    return any(last in _OPTIONS.get(word.rpartition("/")[2].strip("\"'"), ()) for word in words[-12:-1])
+
+
+def labelled(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+    """Yield (index, index after it) of each word that follows a label in text for people: ``Community name: X``, ``the password is X``.
+
+    ``words`` begin with the words of the parent statements; the statement itself begins at the index ``start``.
+    """
+    if not any(word in {"is", "was"} or word[-1:] in {":", "="} for word in words[start:]):
+        return
+    for at in range(start, len(words) - 1):
+        word = words[at].strip("\"'(").lower()
+        bare = word.rstrip(":=")
+        if bare not in _LABEL and not (bare == "name" and at > start and words[at - 1].lower() == "security"):
+            continue
+        after = at + 1
+        if word == bare:
+            marked = words[after].lower()
+            if marked.rstrip(":") in _LABEL_MORE and after + 1 < len(words):
+                after += 1
+                if not marked.endswith(":"):
+                    if words[after] not in {":", "="}:
+                        continue
+                    after += 1
+            elif marked in {"is", "was", ":", "="}:
+                after += 1
+            else:
+                continue
+        if after < len(words) and not _NO_LABELLED.fullmatch(words[after].strip("\"'.,;").lower()):
+            yield after, after + 1
+
+
+_PAIR = re.compile(r"(?<![\w.-])(-{0,2}[A-Za-z][\w.-]{0,60})=")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20})://")
+_LOGINS_BY_KEY = frozenset(["ssh", "scp", "sftp", "git", "rsync", "nfs"])
+_HEADER = re.compile(
+    r"(?i)\bauthorization:\s{0,4}\w{1,20}\s{1,4}(?P<value>(?!<)[^\s\"']+)|\bbearer\s{1,4}(?P<bearer>(?!<)[^\s\"']+)"
+)
+
+
+def inside_word(word: str) -> list[tuple[int, int]]:
+    """Return the spans (start, end) of secrets inside a word: ``token=…``, the login and the query of a URL, an HTTP header."""
+    spans: list[tuple[int, int]] = []
+    for match in _HEADER.finditer(word):
+        group = "value" if match["value"] else "bearer"
+        spans.append(match.span(group))
+    url = _URL.search(word)
+    if url:
+        spans += _of_url(word, url.end(), url[1].lower())
+    for match in _PAIR.finditer(word, 0, url.start() if url else len(word)):
+        if announces(match[1].lstrip("-")) or match[1].lower().endswith(("auth", "key", "-key")):
+            first = match.end() + (word[match.end() : match.end() + 1] in {'"', "'"})
+            for form in ("key,", "token,", "token-secure,"):
+                if word.startswith(form, first):
+                    first += len(form)
+                    break
+            past = len(word.rstrip("\"',;"))
+            if word[first : first + 1] != "<" and past > first and not PLAIN.fullmatch(word[first:past]):
+                spans.append((first, past))
+            break
+    return spans
+
+
+def _of_url(word: str, at: int, scheme: str) -> list[tuple[int, int]]:
+    """Return the spans of secrets in a URL whose host begins at ``at``, or after the login there."""
+    spans: list[tuple[int, int]] = []
+    past = len(word.rstrip("\"'>),;"))
+    login = word.rfind("@", at, past)
+    if login >= 0:
+        colon = word.find(":", at, login)
+        first = colon + 1 if colon >= 0 else at
+        if first < login and word[first] != "<" and (colon >= 0 or scheme not in _LOGINS_BY_KEY):
+            spans.append((first, login))
+        at = login + 1
+    query = word.find("?", at, past)
+    parts = re.finditer(r"[?&#][^=&#?]{0,100}=([^&#]+)", word[query:past]) if query >= 0 else ()
+    spans += [
+        (query + part.start(1), query + part.end(1))
+        for part in parts
+        if part[1][0] != "<" and not PLAIN.fullmatch(part[1])
+    ]
+    if scheme in {"http", "https"}:
+        folders = re.finditer(r"/([^/?#]+)", word[at : query if query >= 0 else past])
+        spans += [(at + part.start(1), at + part.end(1)) for part in folders if _RANDOM.fullmatch(part[1])]
+    return spans
+
+
+_RANDOM = re.compile(r"(?=.{0,60}\d)(?=.{0,60}[a-z])(?=.{0,60}[A-Z])[\w+=-]{9,}|[A-Za-z0-9_=-]{24,}")
+"""A pattern of parts of a URL's path that stand for a login, as those of chat programs do."""
 
 
 def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -> Iterator[tuple[int, int]]:
@@ -208,8 +322,10 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
         at, whole = announced
         first = at
         at += 1
-        if lines and whole and not words[first].startswith('"'):
-            while at < end and low[at] not in _AFTER:
+        if words[first] == '"' or (first > 1 and "license" in low[:first] and low[first - 1] == "key"):
+            at = end  # a quotation mark that nothing closes; a license has several words
+        elif lines and whole and not (len(words[first]) > 1 and words[first].startswith('"')):
+            while at < end and (low[at] not in _AFTER or low[start] == "neighbor"):
                 at += 1
         yield first, at
 
@@ -302,7 +418,9 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
         return first + 1, True
-    if any(word in {"vrrp", "nhrp", "hsrp"} for word in low[:at]) and not re.match(
+    if low[first] == "mode" and first + 2 < end and low[first + 1].startswith("hmac"):
+        return first + 2, True
+    if any(word in {"vrrp", "nhrp", "hsrp", "standby", "glbp"} for word in low[:at]) and not re.match(
         r"mode|type|md5|ietf|key|ah|none|simple", low[first]
     ):
         return first, True
@@ -321,7 +439,9 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
         return None if low[after] == _TRAP_GROUP else (after, False)
     if _COMMUNITY.fullmatch(word):
         return after, False
-    if word == "host" and at and low[at - 1] == "snmp-server":
+    if word == "security-name":
+        return after, False
+    if word == "host" and "snmp-server" in low[max(0, at - 4) : at]:
         return _of_trap_target(low, at + 2, end)
     return None
 
