@@ -95,6 +95,8 @@ def is_secret(names: Sequence[str], value: str) -> bool:
         return True
     if words == ("name",) and names[-2:-1] and names[-2] in {"v2c", "trap-group"}:
         return value != "railweave"  # the trap group of every rendered configuration
+    if words == ("name",) and [*names[-3:-1]] == ["keys", "key"]:
+        return True
     if words in {("name",), ("key",), ("keys",)} and any("license" in name.lower() for name in names[:-1]):
         return any(name_words(name)[-1:] in {("key",), ("keys",)} for name in names)
     above = any(announces(name) or name.startswith("NTP_KEY") for name in names[:-1])
