@@ -52,8 +52,8 @@ class StandIn:
     """It lets nobody in any more."""
     calls: Callable[[ET.Element], str | None] | None = None
     """What answers remote procedure calls, where it answers one."""
-    commands: Callable[[list[str], str], list[Any] | str] | None = None
-    """What answers commands by eAPI in place of ``answers``: their results, or what is refused."""
+    commands: Callable[[list[str], str], list[Any] | str | bytes] | None = None
+    """What answers commands by eAPI in place of ``answers``: their results, what is refused, or the bytes to send."""
     shell: list[str] | None = None
     """Words before a command that ``answers`` has not, which is then run on this machine."""
     before: Callable[[str], None] = lambda _: None
@@ -225,6 +225,8 @@ async def _http(device: StandIn, reader: asyncio.StreamReader, writer: asyncio.S
 async def _eapi(device: StandIn, call: dict[str, Any]) -> tuple[str, bool]:
     if device.commands is not None:
         found = device.commands([one for one in call["params"]["cmds"] if one != "enable"], call["params"]["format"])
+        if isinstance(found, bytes):
+            return found.decode(), False
         if isinstance(found, str):
             error = {"code": 1002, "message": f"CLI command failed: {found}", "data": [{"errors": [found]}]}
             return json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}), False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from railweave.errors import RailweaveError
-from railweave.live.reach.failure import ReachError, safe_line
+from railweave.live.reach.failure import ReachError, UnreadableError, safe_line
 from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
@@ -132,11 +132,14 @@ class Commands:
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """Raise ``RefusedError`` if a device refuses a request in this context. Errors of the connection are raised unchanged."""
+    """Raise ``RefusedError`` if a device refuses a request in this context. Errors of the connection are raised unchanged.
+
+    An unreadable answer is not a refusal: the device may have carried out the request.
+    """
     try:
         yield
     except ReachError as error:
-        if error.kind != "refused":
+        if error.kind != "refused" or isinstance(error, UnreadableError):
             raise
         raise RefusedError(error.what) from None
 

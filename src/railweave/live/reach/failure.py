@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from typing import Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from railweave.errors import RailweaveError
 from railweave.model.config.gate import hidden
 from railweave.model.state.question import NOT_RUNNING
 from railweave.reading import CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 Kind = Literal["unreachable", "host key", "login", "lost", "late", "refused", "not asked"]
 """The kind of a failure.
@@ -53,11 +57,35 @@ class ReachError(RailweaveError):
         return self.kind in _AGAIN
 
 
+class UnreadableError(ReachError):
+    """The error for an answer that is not understood. The device may have carried out the request."""
+
+
 def cause(error: BaseException) -> str:
     """Return type and message of an error as one line, with secrets hidden. For a group of errors, use the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return safe_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def reason(error: Exception) -> str:
+    """Return the text of an error for a report about one device. An unforeseen error is reported as an unreadable answer, with its type."""
+    return str(error) if isinstance(error, RailweaveError) else f"the answer cannot be read: {cause(error)}"
+
+
+@contextlib.contextmanager
+def readable_answers() -> Generator[None]:
+    """Raise ``UnreadableError`` in place of an unforeseen error in this context, which talks to one device.
+
+    A device may answer anything, and code that reads an answer may then raise any error. Such an error must not end the work on
+    other devices.
+    """
+    try:
+        yield
+    except RailweaveError:
+        raise
+    except Exception as error:
+        raise UnreadableError("refused", reason(error)) from error
 
 
 def safe_line(text: str) -> str:
@@ -85,7 +113,7 @@ def printed(words: str, status: int, answer: str, wrong: str) -> str:
 
 def endless() -> ReachError:
     """Return the error for an answer that exceeds ``MOST_BYTES``."""
-    return ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+    return UnreadableError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
 
 
 class _Readable(Protocol):

@@ -14,11 +14,13 @@ from xml.sax.saxutils import escape, unescape
 
 import asyncssh
 
-from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, safe_line
+from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, endless, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.state.question import Question, reads_only
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from railweave.live.reach.target import Target
 
 _END = b"]]>]]>"
@@ -29,10 +31,11 @@ _HELLO = (
     f"<capability>urn:ietf:params:netconf:base:1.0</capability><capability>{_CHUNKED}</capability></capabilities></hello>"
 )
 _CONFIGURATION = '<get-configuration database="committed" format="set"/>'
-_ERROR = re.compile(r"<(?:\w+:)?rpc-error\b.*?</(?:\w+:)?rpc-error>", re.DOTALL)
+_ERROR = re.compile(r"<(?:\w+:)?rpc-error\b")
+_ERROR_END = re.compile(r"</(?:\w+:)?rpc-error>")
 _SEVERITY = re.compile(r"<(?:\w+:)?error-severity>\s*(\w+)")
-_MESSAGE = re.compile(r"<(?:\w+:)?error-message[^>]*>(.*?)</", re.DOTALL)
-_OUTPUT = re.compile(r"<(output|configuration-(?:set|text|output))\b[^>]*>(.*)</\1>", re.DOTALL)
+_MESSAGE = re.compile(r"<(?:\w+:)?error-message[^<>]*>(.*?)</", re.DOTALL)
+_OUTPUT = re.compile(r"<(output|configuration-(?:set|text|output))\b[^<>]*>")
 
 
 class Netconf:
@@ -46,7 +49,7 @@ class Netconf:
         self._limit = limit
         self._chunked = False
         self._number = 0
-        self._left = b""
+        self._left = bytearray()
 
     @classmethod
     async def opened(cls, target: Target) -> Netconf:
@@ -86,9 +89,10 @@ class Netconf:
         while (position := self._left.find(mark, at)) < 0:
             at = max(0, len(self._left) - len(mark))
             if at > MOST_BYTES:
-                raise ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+                raise endless()
             await self._more()
-        before, self._left = self._left[:position], self._left[position + len(mark) :]
+        before = bytes(self._left[:position])
+        del self._left[: position + len(mark)]
         return before
 
     async def _message(self) -> str:
@@ -96,17 +100,18 @@ class Netconf:
         if not self._chunked:
             return decoded(await self._until(_END))
         parts: list[bytes] = []
+        size = 0
         while True:
             await self._until(b"\n#")
             head = await self._until(b"\n")
             if head == b"#":
                 return decoded(b"".join(parts))
-            if not head.isdigit() or len(head) > 10 or sum(map(len, parts)) + int(head) > MOST_BYTES:
+            if not head.isdigit() or len(head) > 10 or (size := size + int(head)) > MOST_BYTES:
                 raise ReachError("lost", f"what it sends is not framed as NETCONF: {head[:20]!r}")
             while len(self._left) < int(head):
                 await self._more()
-            parts.append(self._left[: int(head)])
-            self._left = self._left[int(head) :]
+            parts.append(bytes(self._left[: int(head)]))
+            del self._left[: int(head)]
 
     async def ask(self, question: Question) -> str:
         """Run the command of the query ``question`` and return the answer.
@@ -137,7 +142,7 @@ class Netconf:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         except (OSError, asyncssh.Error) as error:
             raise ReachError("lost", f"`{words}`: the connection ended: {safe_line(str(error))}") from None
-        for error in _ERROR.findall(answer):
+        for error in _errors(answer):
             severity, message = _SEVERITY.search(error), _MESSAGE.search(error)
             if severity is None or severity[1] != "warning":
                 raise ReachError(
@@ -152,10 +157,21 @@ class Netconf:
         await closed(self._connections)
 
 
+def _errors(answer: str) -> Iterator[str]:
+    """Yield the elements ``rpc-error`` of a reply. Each part of the reply is searched once, whatever the device wrote there."""
+    at = 0
+    while (begin := _ERROR.search(answer, at)) and (end := _ERROR_END.search(answer, begin.end())):
+        yield answer[begin.start() : end.end()]
+        at = end.end()
+
+
 def output(answer: str) -> str:
     """Return the text that a device printed, taken from its NETCONF reply ``answer``: the content of an element such as ``<output>``.
 
     If the reply has no such element, return the whole reply.
     """
-    inside = _OUTPUT.search(answer)
-    return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer
+    begin = _OUTPUT.search(answer)
+    end = answer.rfind(f"</{begin[1]}>", begin.end()) if begin else -1
+    if begin is None or end < 0:
+        return answer
+    return unescape(answer[begin.end() : end], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
-from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, safe_line
+from railweave.live.reach.failure import MOST_BYTES, ReachError, UnreadableError, decoded, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.live.reach.target import on_this_machine
 from railweave.model.state.question import Protocol, Question, reads_only
@@ -184,9 +184,11 @@ class Eapi(_Web):
         try:
             answer: Any = parse_json(text)
         except ValueError:
-            raise ReachError("refused", f"`{words}`: the answer is no JSON (HTTP {status}): {text[:60]!r}") from None
+            raise UnreadableError(
+                "refused", f"`{words}`: the answer is no JSON (HTTP {status}): {text[:60]!r}"
+            ) from None
         if not isinstance(answer, dict):
-            raise ReachError("refused", f"`{words}`: the answer is no JSON-RPC: {text[:60]!r}")
+            raise UnreadableError("refused", f"`{words}`: the answer is no JSON-RPC: {text[:60]!r}")
         reply = cast("dict[str, Any]", answer)
         if isinstance(error := reply.get("error"), dict):
             raise ReachError(

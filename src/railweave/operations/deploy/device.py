@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.analysis.checks.causes import statement
-from railweave.live.reach.failure import ReachError
+from railweave.live.reach.failure import ReachError, readable_answers
 from railweave.model.config.compare import compare
 from railweave.operations.deploy import changes
 from railweave.operations.deploy.changes import DeviceChange, digest, innermost, statements
@@ -53,19 +53,26 @@ class Device:
         return transaction
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
-        """Call ``work`` with a new session, and return its result. If the device cannot be reached, try again; ``attempts`` is the largest number of attempts."""
+        """Call ``work`` with a new session, and return its result. If the device cannot be reached, try again; ``attempts`` is the largest number of attempts.
+
+        Raises ``UnreadableError`` for an answer that is not understood.
+        """
         for attempt in range(1, attempts + 1):
             try:
-                session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
-                try:
-                    return await work(session)
-                finally:
-                    await session.close()
+                with readable_answers():
+                    return await self._once(work)
             except ReachError as error:
                 if not error.again or attempt == attempts:
                     raise
                 await asyncio.sleep(min(2 ** (attempt - 1), 10))
         raise AssertionError
+
+    async def _once(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
+        try:
+            return await work(session)
+        finally:
+            await session.close()
 
     async def running(self) -> dict[str, str]:
         """Return the running texts of the device by file name, limited to the files of the plan."""

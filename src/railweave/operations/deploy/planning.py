@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.drift.running import captured_texts
-from railweave.errors import Argument, InputError, Problem, RailweaveError
+from railweave.errors import Argument, InputError, Problem
 from railweave.live.check.learnt import filled
 from railweave.live.fleet import transaction
 from railweave.live.fleet.host_tree import FILE
+from railweave.live.reach.failure import reason
 from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
@@ -96,8 +97,8 @@ def host_files(
                     texts = await transaction.running(session)
                 finally:
                     await session.close()
-            except RailweaveError as error:
-                silent[name] = str(error)
+            except Exception as error:  # noqa: BLE001 - whatever one server answers, the others are asked
+                silent[name] = reason(error)
                 texts = {}
             done(name, "no answer" if name in silent else "answered")
             return name, texts

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from railweave.live.check.identity import same_release
 from railweave.live.check.living import some
 from railweave.live.collect.collect import captured
-from railweave.live.reach.failure import ReachError
+from railweave.live.reach.failure import reason
 from railweave.model.state.capture import read_capture
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.systems.reading import read_states
-from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Step
     from railweave.operations.deploy.plan import Upgrade
+    from railweave.systems.transaction import Pending
 
 Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
 """The state of a device in a rollout.
@@ -84,17 +84,22 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
         async with free:
             try:
                 waiting, texts = await device.pending(), await device.running()
-            except (ReachError, RefusedError) as error:
-                return DeviceCondition(name, "unknown", why=str(error))
-        ours = waiting is not None and waiting.label == device.given.label
-        if device.same(texts, device.given.target):
-            return DeviceCondition(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
-        if device.as_before(texts) and not ours:
-            return DeviceCondition(name, "before")
-        lines = device.changed_by_others(texts)
-        return DeviceCondition(name, "otherwise", why=f"someone else changed {some(lines)}" if lines else "")
+                return _compared(name, device, waiting, texts)
+            except Exception as error:  # noqa: BLE001 - whatever one device answers, the others are compared
+                return DeviceCondition(name, "unknown", why=reason(error))
 
     return list(await asyncio.gather(*(truth_of(name, device) for name, device in devices.items())))
+
+
+def _compared(name: str, device: Device, waiting: Pending | None, texts: Mapping[str, str]) -> DeviceCondition:
+    """Return the condition of a device that answered. ``waiting`` is its pending change, ``texts`` its running configuration."""
+    ours = waiting is not None and waiting.label == device.given.label
+    if device.same(texts, device.given.target):
+        return DeviceCondition(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
+    if device.as_before(texts) and not ours:
+        return DeviceCondition(name, "before")
+    lines = device.changed_by_others(texts)
+    return DeviceCondition(name, "otherwise", why=f"someone else changed {some(lines)}" if lines else "")
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:

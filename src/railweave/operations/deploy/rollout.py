@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from railweave.counting import counted
-from railweave.errors import RailweaveError
+from railweave.errors import RailweaveError, RenderError, SpecError
 from railweave.live.check.living import some
-from railweave.live.reach.failure import ReachError
+from railweave.live.reach.failure import ReachError, reason
 from railweave.model.config.gate import hidden
 from railweave.systems.transaction import RefusedError
 from railweave.workers import spread
@@ -123,7 +123,16 @@ class Rollout:
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
         names = list(texts)
-        differ = spread(lambda name: self.devices[name].moved(texts[name]), names)
+
+        def moved_by_others(name: str) -> bool | str:
+            try:
+                return self.devices[name].moved(texts[name])
+            except Exception as error:  # noqa: BLE001 - it is reported with the device's name
+                return reason(error)
+
+        differ = spread(moved_by_others, names)
+        if failed := {name: why for name, why in zip(names, differ, strict=True) if isinstance(why, str)}:
+            raise StoppedError(_named("not understood", failed), 0, back=True)
         moved = [name for name, other in zip(names, differ, strict=True) if other]
         if moved:
             why = "; ".join(
@@ -157,8 +166,8 @@ class Rollout:
         self.say(f"wave {number}: {', '.join(wave.devices)}")
         try:
             wrong = await self.changed(number, wave)
-        except RailweaveError as error:  # whatever it is, the wave has been changed
-            wrong = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the wave has been changed
+            wrong = reason(error)
         if wrong:
             await self.back(number, wave, wrong)
             raise StoppedError(wrong, number, back=True)
@@ -177,7 +186,11 @@ class Rollout:
         for name, text in texts.items():
             device = self.devices[name]
             self.journal.keep(self.revision, name, "after", text)
-            if missing := device.missing(text, device.given.target):
+            try:
+                missing = device.missing(text, device.given.target)
+            except Exception as error:  # noqa: BLE001 - it is reported with the device's name
+                return f"{name}: {reason(error)}"
+            if missing:
                 return f"{name} does not run what it was given: {hidden(missing[0])}"
         now, then = self.texts(number, done=False), self.texts(number, done=True)
         wrong = await self.gate.after(wave.devices, now, then)
@@ -219,6 +232,8 @@ class Rollout:
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Run ``work`` on devices, many at once. Return (results of ``work`` by device, error texts by device).
 
+        Any error on one device is an error of that device only, except errors of this machine, such as a full disk.
+
         ``verb`` is the step to write to the journal for each device; None means that nothing is written.
         """
         free = asyncio.Semaphore(self.at_once)
@@ -231,9 +246,13 @@ class Rollout:
                         return await work(self.devices[name])
                     with self.journal.step(self.revision, wave, name, verb, anyway=verb == "revert"):
                         return await work(self.devices[name])
-                except (ReachError, RefusedError) as error:
+                except (ReachError, RefusedError, RenderError, SpecError) as error:
                     failed[name] = str(error)
-                    return None
+                except RailweaveError:  # of this machine
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever one device does, the others go on
+                    failed[name] = reason(error)
+                return None
 
         # Each device is waited for, whatever fails on another one: nothing may work on while the wave is taken back.
         results = await asyncio.gather(*(work_on(name) for name in names), return_exceptions=True)

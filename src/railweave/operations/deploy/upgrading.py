@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from railweave.errors import InputError, NetworkPart, Problem, RailweaveError
 from railweave.json_values import JsonObject
 from railweave.live.check.identity import same_release
-from railweave.live.reach.failure import ReachError
+from railweave.live.reach.failure import ReachError, readable_answers, reason
 from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.systems import system
@@ -57,11 +57,12 @@ class Switch:
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], seconds: float = 0) -> T:
         target = replace(self.target, answer_s=max(seconds, self.target.answer_s))
-        session = await self.open_by(target, self.installation.PROTOCOL)
-        try:
-            return await work(session)
-        finally:
-            await session.close()
+        with readable_answers():
+            session = await self.open_by(target, self.installation.PROTOCOL)
+            try:
+                return await work(session)
+            finally:
+                await session.close()
 
     async def boot(self) -> str:
         """Return an identifier of the current boot, as the switch reports it."""
@@ -322,15 +323,20 @@ class Upgrading:
             device_states, silent = await states(self.site, names)
             if silent:
                 raise StoppedError(_named("not reached, and nothing was installed", silent), number, back=False)
-            boots = await asyncio.gather(*(self._machine(name).boot() for name in names))
-            return {name: switch_condition(device_states[name], boot) for name, boot in zip(names, boots, strict=True)}
+            conditions = await asyncio.gather(*(condition(name, device_states[name]) for name in names))
+            return dict(zip(names, conditions, strict=True))
+
+        async def condition(name: str, state: DeviceState) -> SwitchCondition:
+            try:
+                return switch_condition(state, await self._machine(name).boot())
+            except Exception as error:
+                if isinstance(error, RailweaveError) and not isinstance(error, (ReachError, RefusedError)):
+                    raise
+                raise StoppedError(f"{name}: {reason(error)}; nothing was installed", number, back=False) from None
 
         if not names:
             return
-        try:
-            before = asyncio.run(every())
-        except (ReachError, RefusedError) as error:
-            raise StoppedError(f"{error}; nothing was installed", number, back=False) from None
+        before = asyncio.run(every())
         for name, state in before.items():
             self.journal.keep(self.revision, name, "before", {STATE: json.dumps(state.to_json())})
 
@@ -358,6 +364,10 @@ class Upgrading:
                     await work(name)
             except (ReachError, RefusedError) as error:
                 failed[name] = str(error)
+            except RailweaveError:  # of this machine
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever one switch answers, the others go on
+                failed[name] = reason(error)
 
         async def every() -> None:
             await asyncio.gather(*(on_device(name) for name in left))

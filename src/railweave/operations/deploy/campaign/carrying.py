@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
+from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.live.fleet import rdma
 from railweave.live.fleet.meshed import rdma_programs
 from railweave.live.fleet.probes import plan, probe_file
 from railweave.live.fleet.running import Task, probe
-from railweave.live.reach.failure import ReachError
+from railweave.live.reach.failure import ReachError, reason
 from railweave.live.site.protocol import PacketLoss, Packets
 from railweave.model.catalog import in_force
 from railweave.operations.deploy import applying, journal
@@ -30,8 +30,8 @@ from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.pages.table import Table, columns
+from railweave.reading import parse_json
 from railweave.systems import system
-from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.operations.deploy.planning import RunningFabric
     from railweave.systems.outage import Outage
+    from railweave.systems.transaction import Session
 
 
 BEFORE_S = 1.0
@@ -246,8 +247,8 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
                 await outage.open(session, label)
             finally:
                 await session.close()
-        except RailweaveError as error:
-            return f"{name}: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever one device answers, the ports of the others are opened
+            return f"{name}: {reason(error)}"
         return ""
 
     return [failure for failure in await asyncio.gather(*map(open_ports, ports)) if failure]
@@ -317,8 +318,8 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
         try:
             with rows.step(number, 1, name, "revert"):
                 await device.from_now(before).go_back()
-        except (ReachError, RefusedError, RailweaveError) as error:
-            return f"{name}: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever one device answers, the others are restored
+            return f"{name}: {reason(error)}"
         return ""
 
     return [
@@ -409,12 +410,12 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
     wrong: list[str] = []
     for reply in replies:
         try:
-            rows = json.loads(reply.text)
+            rows = parse_json(reply.text)
             for row in rows:
                 sent, lost = sent + int(row["sent"]), lost + int(row["lost"])
                 worst = max(worst, int(row["lost"]))
                 wrong += [f"a path of {reply.pair.server} is dead: {row['reason']}"] if row["dead"] else []
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             wrong.append(f"{reply.pair.server} to {reply.pair.peer}: {reply.error or 'it did not print what it does'}")
     if not sent:
         return PacketLoss(why=wrong[0] if wrong else "no server sent packets")
