@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - dataclasses read it
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.live.collect.queries import ask_all
+from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
 from railweave.model.config.gate import redacted
 from railweave.model.state.capture import META, LabEntry, is_collected
@@ -30,12 +32,56 @@ if TYPE_CHECKING:
     from railweave.model.state.question import Question
 
 
+MOST_OF_CAPTURE = 64 << 30
+"""The largest number of characters of all answers of a capture."""
+SHORT = 1 << 16
+"""The length up to which the secrets of an answer are hidden at once. For a longer answer, other devices go on meanwhile."""
+HIDING_S = 60.0
+"""The seconds within which the secrets of an answer must be hidden."""
+
+
+async def _without_secrets(answer: str) -> str:
+    """Return an answer with its secrets hidden. Raises ``ReachError`` if that takes more than ``HIDING_S`` seconds.
+
+    The work is in a daemon thread of its own: nothing waits for it after the time limit, not even the end of the program.
+    """
+    if len(answer) <= SHORT:
+        return redacted(answer)
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[str] = loop.create_future()
+
+    def ended(text: str, error: Exception | None) -> None:
+        if result.done():
+            return
+        if error is None:
+            result.set_result(text)
+        else:
+            result.set_exception(error)
+
+    def work() -> None:
+        text, failure = "", None
+        try:
+            text = redacted(answer)
+        except Exception as error:  # noqa: BLE001 - it is raised where the text is awaited
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(ended, text, failure)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        async with asyncio.timeout(HIDING_S):
+            return await result
+    except TimeoutError:
+        raise ReachError("refused", f"its secrets could not be hidden within {HIDING_S:g} s") from None
+
+
 class CaptureFolder:
     """The folder of a capture that is being written. The target folder stays unchanged until ``finish`` is called."""
 
     def __init__(self, target: Path, *, redact: bool) -> None:
         self._target = target
         self._redact = redact
+        self._characters = 0
         self._staging = target.with_name(unguessable(target.name))
 
     def __enter__(self) -> Self:
@@ -57,12 +103,16 @@ class CaptureFolder:
     def _ours(self) -> bool:
         return self._target.is_dir() and (is_collected(self._target) or not any(self._target.iterdir()))
 
-    def keep(self, device: str, question: Question, answer: str) -> None:
+    async def keep(self, device: str, question: Question, answer: str) -> None:
         """Store an answer to the query ``question``. An earlier answer to the same query is replaced.
 
-        Raises ``OutputError`` if the answer cannot be written.
+        Raises ``OutputError`` if the answer cannot be written, and ``ReachError`` if its secrets cannot be hidden in time or the capture
+        is full.
         """
-        text = redacted(answer) if self._redact else answer
+        text = await _without_secrets(answer) if self._redact else answer
+        self._characters += len(text)
+        if self._characters > MOST_OF_CAPTURE:
+            raise ReachError("refused", f"the capture is larger than {MOST_OF_CAPTURE >> 30} GiB")
         self._write(f"{device}/{question.file}", text)
 
     def _write(self, name: str, text: str) -> None:

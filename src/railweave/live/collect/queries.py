@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.errors import RailweaveError
-from railweave.live.reach.failure import ReachError, cause
+from railweave.errors import OutputError, RailweaveError
+from railweave.live.reach.failure import ReachError, reason
 from railweave.live.reach.opening import opened
 from railweave.model.state.question import FROZEN, Protocol, Question, not_running
 from railweave.systems import system
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Target, Transport
 
     Open = Callable[[Target, Protocol], Awaitable[Transport]]
+    Keep = Callable[[str, Question, str], Awaitable[None] | None]
+    """A function that stores an answer, called with device, query and answer. It may raise ``ReachError`` to refuse the answer."""
+
+MOST_OF_DEVICE = 256 << 20
+"""The largest number of characters that are kept of all answers of one device."""
 
 
 @dataclass(slots=True)
@@ -46,6 +51,8 @@ class Outcome:
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
     seconds: float = 0
+    characters: int = 0
+    """The length of all answers that are kept."""
 
     @property
     def status(self) -> str:
@@ -57,7 +64,7 @@ class Outcome:
 
 async def ask_all(
     devices: Sequence[CollectTarget],
-    keep: Callable[[str, Question, str], None],
+    keep: Keep,
     *,
     at_once: int,
     attempts: int,
@@ -85,9 +92,7 @@ async def ask_all(
             task.cancel()
 
 
-async def query_device(
-    asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
-) -> Outcome:
+async def query_device(asked: CollectTarget, keep: Keep, *, attempts: int, open_by: Open = opened) -> Outcome:
     """Send all queries to the device ``asked``, and try at most ``attempts`` times. A server that cannot be reached is tried only once.
 
     ``keep`` is called with device, query and answer. ``open_by`` opens the connection.
@@ -114,10 +119,28 @@ async def query_device(
         except RailweaveError:  # of this machine: where answers are kept, or a library
             raise
         except Exception as error:  # noqa: BLE001 - whatever one device says, the others are asked
-            outcome.error, outcome.kind = f"the answer cannot be read: {cause(error)}", "lost"
+            outcome.error, outcome.kind = reason(error), "lost"
         break
     outcome.seconds = round(monotonic() - begun, 2)
     return outcome
+
+
+async def _keep(keep: Keep, outcome: Outcome, question: Question, answer: str) -> None:
+    """Store the answer to the query ``question`` with ``keep``, and count it in ``outcome``. An answer that is refused is a failed query."""
+    if outcome.characters + len(answer) > MOST_OF_DEVICE:
+        outcome.failed[question.name] = f"the answers of the device are longer than {MOST_OF_DEVICE >> 20} MiB"
+        return
+    try:
+        kept = keep(outcome.device, question, answer)
+        if kept is not None:
+            await kept
+    except OutputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever one answer holds, the others are kept
+        outcome.failed[question.name] = reason(error)
+    else:
+        outcome.characters += len(answer)
+        outcome.answered += 1
 
 
 PATIENCE_S, PROBE_S = 10.0, 10.0
@@ -172,7 +195,7 @@ async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
 async def _round(
     asked: CollectTarget,
     questions: list[Question],
-    keep: Callable[[str, Question, str], None],
+    keep: Keep,
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
@@ -211,8 +234,7 @@ async def _round(
                 else:
                     outcome.failed[question.name] = str(error)
             else:
-                keep(target.name, question, answer)
-                outcome.answered += 1
+                await _keep(keep, outcome, question, answer)
             questions.remove(question)
     finally:
         for transport in transports.values():
