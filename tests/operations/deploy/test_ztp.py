@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import stat
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -21,6 +23,7 @@ from railweave.api.deploying import deploy_ztp
 from railweave.cli import main
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import change
+from railweave.operations.deploy.ztp import serving
 from railweave.operations.deploy.ztp.making import FirstBootFiles
 from railweave.operations.deploy.ztp.serving import LOG, Server
 from railweave.systems import system
@@ -343,6 +346,68 @@ def test_known_devices_get_their_files_and_nobody_else_anything(tmp_path: Path) 
     assert "XY9 asks for the files of AB123" in log
     assert "its checksum has changed" in log
     assert f"given to {LEAF} (AB123)" in log
+
+
+def sent(url: str, data: bytes) -> bytes:
+    """What the server answers to bytes that may be no request."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as own:
+        own.sendall(data)
+        answer = b""
+        with suppress(OSError):
+            while part := own.recv(65536):
+                answer += part
+        return answer
+
+
+def test_whatever_one_device_asks_the_others_get_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serving, "HEADERS_S", 0.3)
+    monkeypatch.setattr(serving, "SENDING_S", 0.5)
+    image = tmp_path / "EOS.swi"
+    image.write_bytes(b"0" * (32 << 20))
+    made_of(tmp_path, "eos", image=[f"eos={image}"])
+    with served(tmp_path / "out") as (url, server):
+        for data in (
+            b"\x00\xff\xfe\r\n\r\n",
+            b"GET " + b"/" * 100_000 + b" HTTP/1.0\r\n\r\n",
+            b"GET / HTTP/1.0\r\n" + b"a: b\r\n" * 1000 + b"\r\n",
+            b"GET http://[ HTTP/1.0\r\n\r\n",
+            b"HEAD /\xff/\x80 HTTP/9.9\r\n\r\n",
+            b"GET /AB123/eos.conf HTTP/1.0\r\nX",  # without an end
+        ):
+            assert b" 200 " not in sent(url, data)
+        server.record["devices"]["AB124"] = []  # of a wrong type, as a damaged record has it
+        assert sent(url, b"GET /AB124/eos.conf HTTP/1.0\r\n\r\n") == b""
+        host, port = server.server_address[:2]
+        with socket.create_connection((str(host), port)) as slow:
+            slow.sendall(b"GET /images/EOS.swi HTTP/1.0\r\n\r\n")
+            time.sleep(1)
+            received = 0
+            with suppress(OSError):
+                while part := slow.recv(1 << 20):
+                    received += len(part)
+        assert received < 32 << 20
+        assert asked(f"{url}/AB123/eos.conf")[0] == 200
+    assert "the request was not answered: TypeError" in (tmp_path / "out" / LOG).read_text()
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_log_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MOST_LOG", 2000)
+    made_of(tmp_path, "eos")
+    said: list[str] = []
+    with Server(tmp_path / "out", ("127.0.0.1", 0), said.append) as server:
+        for _ in range(100):
+            server.note("x" * 10_000)
+        assert max(map(len, said)) < 400
+        assert sum(one.stat().st_size for one in (tmp_path / "out").glob(f"{LOG}*")) < 5000
+        (tmp_path / "out" / LOG).unlink(missing_ok=True)
+        (tmp_path / "out" / LOG).mkdir()
+        server.note("a line")
+        assert said[-1].startswith(f"{LOG} cannot be written")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
 
 
 def test_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

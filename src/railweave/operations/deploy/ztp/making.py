@@ -14,7 +14,7 @@ from ipaddress import IPv4Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from railweave.errors import Argument, FileLine, InputError, Option, Problem, unknown_switches
+from railweave.errors import Argument, FileLine, InputError, Option, OutputError, Problem, unknown_switches
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.build import device_config
@@ -462,12 +462,16 @@ def check_folder(folder: Path) -> None:
 
 
 def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
-    """Write the first-boot files ``made`` into the folder, readable by its owner only because the files contain secrets.
+    """Write the first-boot files ``made`` into the folder. Files and a new folder are readable by their owner only, because files contain secrets.
 
     ``interface`` is the interface on which DHCP servers listen; ``*`` means every interface. Also remove the files that an earlier run
     wrote for devices now left out. Raises ``InputError`` if the folder has content that ``deploy ztp`` did not write.
     """
     check_folder(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
     files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}
     files |= {"kea-dhcp4.conf": kea(made.devices, interface), "dnsmasq.conf": dnsmasq(made.devices, interface)}
     for old in _earlier(folder) - files.keys():

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import socket
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.live.reach.failure import cause
 from railweave.operations.deploy.ztp.making import RECORD
 from railweave.progress import silent
 
@@ -29,6 +31,12 @@ MOST = 128
 """The largest number of simultaneous connections. Further connections wait until one ends, or is closed because no request arrived in time."""
 HEADERS_S = 10.0
 """The seconds within which the request line and headers must arrive."""
+SENDING_S = 3600.0
+"""The seconds within which a file must be sent: an image over a slow management network takes minutes."""
+MOST_LOG = 16 << 20
+"""The size in bytes at which ``asked.log`` is renamed to ``asked.log.1``, and a new one begins."""
+_LONGEST = 300
+"""The largest number of characters of a line in the log."""
 _PIECE = 1 << 20
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
@@ -47,7 +55,7 @@ class Server(ThreadingHTTPServer):
         self._good: dict[str, tuple[int, int]] = {}
         try:
             self.record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             raise InputError(
                 [
                     Problem(
@@ -79,13 +87,27 @@ class Server(ThreadingHTTPServer):
             self._places.release()
 
     def note(self, line: str) -> None:
-        """Report a line through ``say``, and append it to ``asked.log``."""
-        line = _UNPRINTABLE.sub("?", line)
+        """Report a line through ``say``, and append it to ``asked.log``. If the log cannot be written, report that instead of failing."""
+        line = _UNPRINTABLE.sub("?", line)[:_LONGEST]
+        path = self.folder / LOG
         with self._guard:
             self._say(line)
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            with (self.folder / LOG).open("a", encoding="utf-8") as log:
-                log.write(f"{stamp} {line}\n")
+            try:
+                with path.open("a", encoding="utf-8") as log:
+                    log.write(f"{stamp} {line}\n")
+                    full = log.tell() > MOST_LOG
+                if full:
+                    path.replace(path.with_name(f"{LOG}.1"))
+            except OSError as error:
+                self._say(f"{LOG} cannot be written: {error.strerror or error}")
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
+        """Report an error while a request was answered. A device that ended its connection is not reported."""
+        del request
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):
+            self.note(f"{client_address[0]}: the request was not answered: {cause(error)}")
 
     def resolve(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
         """Return (file for a path, name of the device that requests it), or (None, reason) if the request is refused.
@@ -162,6 +184,9 @@ class _Request(BaseHTTPRequestHandler):
 
     def _answer(self, *, content: bool) -> None:
         self._late.cancel()
+        self._late = threading.Timer(SENDING_S, self._cut_off)
+        self._late.daemon = True
+        self._late.start()
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
         file, who = self._of.resolve(path, headers)
