@@ -150,3 +150,44 @@ def test_a_port_that_is_taken_is_an_error() -> None:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(OutputError, match="syslog cannot be received"):
             asyncio.run(Syslog("127.0.0.1", taken.getsockname()[1], {}).run())
+
+
+def test_a_listener_that_fails_does_not_silence_the_others() -> None:
+    async def run() -> None:
+        async with receiving({"a-leaf": "127.0.0.1"}) as own:
+            heard: list[str] = []
+
+            def broken(_: object) -> None:
+                raise RecursionError
+
+            own.heard += [broken, lambda event: heard.append(event.text)]
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for text in (b"one", b"two"):
+                    sender.sendto(text, ("127.0.0.1", own.port))
+            await until(lambda: len(heard) == 2)
+            _, writer = await asyncio.open_connection("127.0.0.1", own.port)
+            writer.write(b"three\n" + b"\xff\x00[" * 100 + b"\nfour\n")
+            await until(lambda: len(heard) == 5)
+            assert own.unread == 5
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_an_error_while_a_message_is_read_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(data: bytes) -> room.Message:
+        if b"bad" in data:
+            raise ValueError
+        return inner(data)
+
+    async def run() -> None:
+        async with receiving({"a-leaf": "127.0.0.1"}) as own:
+            _, writer = await asyncio.open_connection("127.0.0.1", own.port)
+            writer.write(b"bad\ngood\n")
+            await until(lambda: len(own.events()) == 1)
+            assert own.unread == 1
+            writer.close()
+
+    inner = room.read
+    monkeypatch.setattr(room, "read", read)
+    asyncio.run(run())

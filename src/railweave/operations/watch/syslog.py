@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import re
 from collections import Counter, deque
 from dataclasses import dataclass
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import OutputError
 from railweave.json_values import JsonObject
+from railweave.live.reach.failure import reason
 from railweave.operations.watch.descriptors import BACKLOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+
+_LOG = logging.getLogger(__name__)
 
 Kind = Literal["link", "bgp", "bfd", "pfc-watchdog", "configuration", "process", "alarm", ""]
 """The kind of a message by its subject, such as ``link``; empty for any other subject."""
@@ -146,6 +150,8 @@ class Syslog:
         """The number of messages, by device and kind."""
         self.unknown = 0
         """The number of messages from senders that are not devices of the network."""
+        self.unread = 0
+        """The number of messages and connections that raised an unforeseen error. Errors number 1, 2, 4, 8, … are logged."""
         self.heard: list[Callable[[Event], None]] = []
         """The functions to call with each message of a device."""
         self._by_address: dict[str, str] = {}
@@ -186,7 +192,18 @@ class Syslog:
         return OutputError(f"syslog cannot be received at {self.host}:{self.port}: {error.strerror or error}")
 
     def take(self, data: bytes, address: str) -> None:
-        """Parse, count and keep one message, whose bytes ``data`` arrived from ``address``."""
+        """Parse, count and keep one message, whose bytes ``data`` arrived from ``address``. Never raises an error."""
+        try:
+            self._take(data, address)
+        except Exception as error:  # noqa: BLE001 - whatever one sender sends, the others are heard
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self.unread += 1
+        if self.unread & (self.unread - 1) == 0:  # 1, 2, 4, 8, …: a sender must not fill the log
+            _LOG.warning("syslog: %s (number %d)", reason(error), self.unread)
+
+    def _take(self, data: bytes, address: str) -> None:
         message = read(data)
         device = self._device(message, address)
         if device is None:
@@ -196,7 +213,10 @@ class Syslog:
         event = Event(time(), device, message.severity, message.kind, message.port, message.peer, message.text)
         self._last[device].append(event)
         for call in self.heard:
-            call(event)
+            try:
+                call(event)
+            except Exception as error:  # noqa: BLE001 - a listener that fails must not silence the others
+                self._failed(error)
 
     def _device(self, message: Message, address: str) -> str | None:
         """Return the name of the device that sent a message, or None if it is unknown.
@@ -248,6 +268,8 @@ class Syslog:
                     self.take(data, address)
         except OSError:  # also after the time is over
             pass
+        except Exception as error:  # noqa: BLE001 - whatever one sender sends, the others are heard
+            self._failed(error)
         finally:
             self._writers.pop(writer, None)
             writer.close()
