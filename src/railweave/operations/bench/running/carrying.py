@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.live.reach.failure import ReachError, safe_line
+from railweave.live.reach.failure import ReachError, reason, safe_line
 from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.operations.bench.read import read
 from railweave.operations.bench.running.pair import LEFT, Launch, RunResult, launched, measured
@@ -67,7 +67,12 @@ class ResultWriter:
         for end, text in came.more.items():
             write_file(path.with_name(f"{path.stem}.{end}.txt"), text)
         write_file(path, came.text)
-        run = made(planned, came, str(path.absolute()), began, seconds, environment)
+        file = str(path.absolute())
+        try:
+            run = made(planned, came, file, began, seconds, environment)
+        except Exception as error:  # noqa: BLE001 - whatever a program prints, the other runs go on
+            came.failures.append(reason(error))
+            run = made(planned, replace(came, text=""), file, began, seconds, environment)
         settings = dict(run.settings) | {PLAN: self.plan, "attempt": str(attempt)}
         run = replace(run, settings=tuple(settings.items()))
         self.store.add([run])

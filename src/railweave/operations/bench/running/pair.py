@@ -122,8 +122,9 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
     )  # fmt: skip
 
     def seen(line: str) -> None:
-        if line.startswith(LISTENING) and not port.done():
-            port.set_result(int(line.removeprefix(LISTENING)))
+        number = line.removeprefix(LISTENING)
+        if line.startswith(LISTENING) and not port.done() and re.fullmatch(r"[0-9]{1,5}", number):
+            port.set_result(int(number))
 
     listening = asyncio.create_task(shells.ran(test.server.host, serve, limit_s + 2 * START_S, seen))
     try:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import asyncssh
 
+from railweave.errors import RailweaveError
 from railweave.live.reach.command import ended
-from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
+from railweave.live.reach.failure import MOST_BYTES, ReachError, reason, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.operations.bench.running.scripts import GRACE_S
 
@@ -31,15 +32,17 @@ LOGINS = 16
 """The largest number of simultaneous logins, over all servers."""
 KEPT = 384
 """The largest number of connections kept open for the next round. A process is often limited to 1,024 open files."""
+LONGEST = 1 << 16
+"""The largest number of bytes of a line that is shown while a script runs."""
 HERE = ""
 """The value that means this machine, in place of a server's name."""
 
 
 class Source(Protocol):
-    """The output of a running script, as a source of lines."""
+    """The output of a running script."""
 
-    async def readline(self) -> bytes:
-        """Return the next line with its line break; empty at the end of the output."""
+    async def read(self, n: int, /) -> bytes:
+        """Return the next bytes of the output, at most ``n``; empty at the end of the output."""
         ...
 
 
@@ -95,17 +98,24 @@ class Shells:
         """Run a script to its end, or for at most ``limit_s`` seconds, and return its output. ``seen`` is called with each line as the script prints it.
 
         ``where`` is the name of the server, or ``HERE`` (empty) for this machine. If the connection is lost, the output received so far
-        is kept. Raises ``ReachError`` if the server cannot be reached. Cancelling the call ends the script.
+        is kept. A script that prints more than ``MOST_BYTES`` is ended. Raises ``ReachError`` if the server cannot be reached. Cancelling
+        the call ends the script.
         """
         outcome, parts, began = ScriptOutput(), list[bytes](), monotonic()
         try:
             async with self._started(where, script) as running, asyncio.timeout(limit_s):
-                await _read(running.source, parts, seen)
-                outcome.status = await running.ended()
+                if await _read(running.source, parts, seen):
+                    outcome.status = await running.ended()
+                else:
+                    outcome.lost = f"its output is longer than {MOST_BYTES >> 20} MiB"
         except TimeoutError:
             outcome.lost = f"no end within {limit_s:g} s"
         except (OSError, asyncssh.Error) as error:
             outcome.lost = f"the connection ended: {safe_line(str(error)) or type(error).__name__}"
+        except RailweaveError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one server does, the other runs go on
+            outcome.lost = reason(error)
         outcome.seconds = monotonic() - began
         outcome.text = b"".join(parts).decode("utf-8", "replace")
         if outcome.status is None and not outcome.lost:
@@ -177,14 +187,26 @@ class Shells:
         await asyncio.gather(*(closed(line.connections) for line in every))
 
 
-async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] | None) -> None:
-    size = 0
-    while line := await source.readline():
-        size += len(line)
-        if size <= MOST_BYTES:
-            parts.append(line)
+async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] | None) -> bool:
+    """Read the output of a script into ``parts``. Return False as soon as the output exceeds ``MOST_BYTES``.
+
+    ``seen`` is called with each line, and with the first ``LONGEST`` bytes of a longer line.
+    """
+    size, line = 0, b""
+    while part := await source.read(1 << 16):
+        size += len(part)
+        if size > MOST_BYTES:
+            return False
+        parts.append(part)
         if seen is not None:
-            seen(line.decode("utf-8", "replace").rstrip("\n"))
+            *lines, last = part.split(b"\n")
+            for end in lines:
+                seen((line + end)[:LONGEST].decode("utf-8", "replace"))
+                line = b""
+            line = (line + last)[:LONGEST]
+    if seen is not None and line:
+        seen(line.decode("utf-8", "replace"))
+    return True
 
 
 @contextlib.asynccontextmanager
@@ -195,7 +217,7 @@ async def _here(script: str) -> AsyncGenerator[_Running]:
     """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES, start_new_session=True
+        "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
     )
     assert process.stdin is not None  # noqa: S101 - it was asked for
     assert process.stdout is not None  # noqa: S101 - the same
