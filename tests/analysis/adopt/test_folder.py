@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from railweave.analysis.adopt import texts
 from railweave.analysis.adopt.texts import read_devices, read_lldp
 from railweave.api import adopt, load
 from railweave.errors import InputError
@@ -113,6 +115,43 @@ def test_neighbors_heard(tmp_path: Path) -> None:
         assert read_lldp(capture, read_devices(capture)) == {leaf: {"Ethernet0": (spine, "Ethernet0")}}
     heard.write_text('{"p1": "two"}')
     with pytest.raises(InputError, match="a neighbor has the wrong form"):
+        read_lldp(read_capture(tmp_path), read_devices(read_capture(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "garbage [{",
+        "[" * 100_000,
+        '{"a":' * 900 + "1" + "}" * 900,
+        "9" * 10_000,
+        '{"lldp": {"interface": 5}}',
+        '{"lldp": {"interface": [{"Ethernet0": {"chassis": [[]], "port": {"id": 7}}}]}}',
+        '{"lldp": ' + "[" * 900 + "]" * 900 + "}",
+        '{"p1": null}',
+        '{"p1": {"device": [], "port": {}}}',
+        "null",
+    ],
+)
+@pytest.mark.parametrize("file", ["lldp.json", "lldp-neighbors.json"])
+def test_neighbors_of_any_form_are_read_or_refused(tmp_path: Path, file: str, text: str) -> None:
+    leaf, _ = sonic_pair(tmp_path)
+    (tmp_path / leaf / file).write_text(text)
+    capture = read_capture(tmp_path)
+    with suppress(InputError):
+        read_lldp(capture, read_devices(capture))
+
+
+def test_neighbors_that_cannot_be_read_are_refused_with_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lldp(_: object) -> None:
+        raise RecursionError
+
+    leaf, _ = sonic_pair(tmp_path)
+    (tmp_path / leaf / "lldp.json").write_text('{"lldp": {}}')
+    monkeypatch.setattr(texts, "lldp", lldp)
+    with pytest.raises(InputError, match=r"lldp\.json: the output of lldpd cannot be read: RecursionError"):
         read_lldp(read_capture(tmp_path), read_devices(read_capture(tmp_path)))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.errors import FileLine, InputError, Problem, RenderError, SpecError
 from railweave.host.port_names import announced, by_names
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
@@ -21,7 +21,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.state.host_state import lldp
 from railweave.model.state.protocols import LldpNeighbor
 from railweave.model.state.values import Answers
-from railweave.reading import read_json
+from railweave.reading import parse_json, read_text
 from railweave.systems import system, systems
 from railweave.systems.reading import read_state
 
@@ -210,7 +210,7 @@ def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
         path = capture.saved.get(device.folder, {}).get("lldp.json")
         answer = {name: text for name, text in capture.texts(device.folder).items() if name == _NEIGHBORS}
         if path is not None:
-            heard = _neighbors(path, read_json(path, "not JSON", "save it again"))
+            heard = _neighbors(path, read_text(path))
         else:
             heard = read_state(device.folder, device.nos, answer).neighbors or {}
         neighbors[device.name] = {
@@ -242,16 +242,36 @@ def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNei
     return name, port or spoken or ""
 
 
-def _neighbors(path: Path, content: Any) -> Mapping[str, tuple[LldpNeighbor, ...]]:  # noqa: ANN401 - JSON values
+def _neighbors(path: Path, text: str) -> Mapping[str, tuple[LldpNeighbor, ...]]:
+    """Return the neighbors by port from the text of ``lldp.json``. Raises ``InputError`` if it has an unknown form."""
+    try:
+        content: Any = parse_json(text)
+    except ValueError as error:
+        place = FileLine(str(path), getattr(error, "lineno", 0))
+        description = f"not JSON: {getattr(error, 'msg', error)}"
+        raise SpecError([Problem(place, description, "save it again")]) from None
     ports = cast("dict[str, Any]", content) if isinstance(content, dict) else {"": content}
     if ports.keys() == {"lldp"}:
-        return lldp(Answers("", {_NEIGHBORS: path.read_text(encoding="utf-8-sig")}).tree(_NEIGHBORS)) or {}
+        try:
+            return lldp(Answers("", {_NEIGHBORS: text}).tree(_NEIGHBORS)) or {}
+        except Exception as error:
+            description = f"the output of lldpd cannot be read: {type(error).__name__}"
+            fix = "save what `lldpcli -f json show neighbors` prints"
+            raise InputError([Problem(FileLine(str(path)), description, fix)]) from error
     read: dict[str, tuple[LldpNeighbor, ...]] = {}
     for port, heard in ports.items():
         far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
         if not {"device", "port"} <= far.keys():
-            message = f"a neighbor has the wrong form: {json.dumps(heard)[:60]}"
+            message = f"a neighbor has the wrong form: {_start(cast('object', heard))}"
             fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}, or save what `lldpcli -f json show neighbors` prints'
             raise InputError([Problem(FileLine(str(path)), message, fix)])
         read[str(port)] = (LldpNeighbor(str(far["device"]), str(far["port"])),)
     return read
+
+
+def _start(value: object) -> str:
+    """Return the beginning of a JSON value as text. A value that is nested too deeply is described."""
+    try:
+        return json.dumps(value)[:60]
+    except RecursionError:
+        return "nested too deeply"
