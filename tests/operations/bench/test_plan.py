@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.errors import SpecError
+from railweave.errors import FileLine, SpecError
 from railweave.operations.bench.plan import End, NcclTests, Perftest, Plan, PlannedRun, read_plan
 from railweave.operations.store.records import Prediction
 
@@ -72,3 +72,50 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, text: str, what: str) -> Non
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(SpecError, match=what):
         read_plan(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('"ib_write_bw"', '"/bin/sh"', "perftest has no program '/bin/sh'"),
+        ('"ib_write_bw"', '"../ib_write_bw"', "perftest has no program"),
+        ('"all-reduce"', '"../../bin/x"', "there is no collective"),
+        ('"NCCL_ALGO"', '"LD_PRELOAD"', "does not set the variable 'LD_PRELOAD'"),
+        ('"NCCL_ALGO"', '"NCCL_X;reboot"', "does not set the variable"),
+        ('"NCCL_ALGO"', '"PATH"', "does not set the variable 'PATH'"),
+        ('"NCCL_ALGO",\n      "Ring"', '"NCCL_NET_PLUGIN",\n      "/tmp/x.so"', "a plan names no file"),
+        ('"NCCL_ALGO",\n      "Ring"', '"NCCL_DEBUG_FILE",\n      "/etc/x"', "a plan names no file"),
+        ('"10.0.0.2"', '"fe80::1%$(reboot)"', "is no address"),
+        ('"mlx5_0"', '"../x"', "is no RDMA device"),
+        ('"cuda"', '"disk"', "there is no memory"),
+        ('"host": "H1"', '"host": ""', "'' is no name of a server"),
+        ('"host": "H1"', '"host": "-oProxyCommand=x"', "is no name of a server"),
+        ('"qps": 1', '"qps": "1"', "qps of test is '1', and is to be int"),
+        ('"qps": 1', '"qps": true', "qps of test is True, and is to be int"),
+        ('"qps": 1', '"qps": 0', "qps is 0"),
+        ('"timeout_s": 60,', '"timeout_s": 1e9,', "timeout_s of"),
+        ('"tolerance": 0.05', '"tolerance": NaN', "is not finite"),
+        ('"H1",\n     "H2"', '5,\n     "H2"', "not text"),
+        ('"low": 380', '"low": []', "low of"),
+        ('"gpu": 0', '"gpu": "0; reboot"', "gpu of"),
+    ],
+)
+def test_a_plan_runs_only_what_bench_plan_writes(old: str, new: str, what: str) -> None:
+    text = PLAN.to_json().decode()
+    assert old in text
+    with pytest.raises(SpecError) as caught:
+        Plan.from_json(text.replace(old, new, 1), "plan.json")
+    [problem, *_] = caught.value.problems
+    assert what in problem.what
+    if "of another form" not in problem.what:
+        assert isinstance(problem.place, FileLine)
+        assert (
+            new.rsplit("\n", maxsplit=1)[-1].rsplit(": ", maxsplit=1)[-1].strip(' "')
+            in text.replace(old, new, 1).splitlines()[problem.place.line - 1]
+        )
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "9" * 10_000, b"\xff\xfe"])
+def test_a_hostile_file_is_no_plan(text: str | bytes) -> None:
+    with pytest.raises(SpecError):
+        Plan.from_json(text, "plan.json")

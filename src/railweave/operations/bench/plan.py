@@ -6,19 +6,51 @@ A plan names servers, NICs and addresses, but no GID index. The server looks up 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import json
-from dataclasses import asdict, dataclass, fields
+import math
+import re
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.operations.store.records import Prediction
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 VERSION = 1
 """The version of the file format."""
+
+PERFTEST = (
+    "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat", "ib_atomic_bw", "ib_atomic_lat",
+)  # fmt: skip
+"""The programs of perftest that a plan may name."""
+PROGRAMS = {
+    "all-reduce": "all_reduce_perf",
+    "all-gather": "all_gather_perf",
+    "reduce-scatter": "reduce_scatter_perf",
+    "all-to-all": "alltoall_perf",
+    "send-recv": "sendrecv_perf",
+    "broadcast": "broadcast_perf",
+    "reduce": "reduce_perf",
+    "gather": "gather_perf",
+    "scatter": "scatter_perf",
+}
+"""The programs of nccl-tests and rccl-tests, by collective."""
+PREFIXES = ("NCCL_", "RCCL_", "RAILWEAVE_", "UCX_", "HSA_")
+"""The beginnings of the names of environment variables that a plan may set."""
+VARIABLES = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+"""Further environment variables that a plan may set."""
+_OF_FILES = re.compile(r"PLUGIN|MODULE|FILE|DIR|PATH|CONF")
+"""A pattern for the names of variables that may load a library or write a file. Their values must not be paths."""
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_HOST = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_DEVICE = re.compile(r"(?:[A-Za-z0-9][\w.-]*)?", re.ASCII)
+_MOST_BYTES = 1 << 62
+_LONGEST_S = 7 * 86400
 
 Memory = Literal["host", "cuda", "rocm"]
 """The location of perftest's buffers: in server memory, or in the memory of an NVIDIA or AMD GPU."""
@@ -157,9 +189,13 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str) -> Plan:
-        """Read a plan that ``to_json`` wrote. Raises ``SpecError`` if the text is not a plan, or is a plan of a different version."""
+        """Read a plan that ``to_json`` wrote.
+
+        Raises ``SpecError`` if the text is not a plan, or is a plan of a different version. A plan comes from anyone, and its programs run
+        on the servers: it is also refused if it names a program, a variable or a value that ``railweave bench plan`` does not write.
+        """
         try:
-            document: Any = json.loads(text)
+            document: Any = parse_json(text.decode() if isinstance(text, bytes) else text)
         except ValueError as error:
             raise SpecError(
                 [Problem(FileLine(file, getattr(error, "lineno", 0)), f"is no JSON: {error}", FIX)]
@@ -170,11 +206,16 @@ class Plan:
         if given.get("version") != VERSION:
             description = f"a plan of version {given.get('version')}; this railweave reads version {VERSION}"
             raise SpecError([Problem(FileLine(file), description, "make it again with `railweave bench plan`")])
+        source = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         try:
             runs = tuple(_run(run) for run in given["runs"])
-            return cls(given["suite"], given["fabric"], given["design_digest"], runs, tuple(given["notes"]))
-        except (KeyError, TypeError, AttributeError) as error:
+            plan = cls(given["suite"], given["fabric"], given["design_digest"], runs, tuple(given["notes"]))
+            _check_types(plan)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise SpecError([Problem(FileLine(file), f"a part is missing or of another form: {error}", FIX)]) from None
+        if problems := [problem for run in plan.runs for problem in _problems(run, source, file)]:
+            raise SpecError(problems)
+        return plan
 
 
 FIX = "`railweave bench plan FABRIC -o PLAN` makes one"
@@ -203,6 +244,105 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
     plain["test"], plain["links"] = made, tuple(given["links"])
     plain["predictions"] = tuple(Prediction(**prediction) for prediction in given["predictions"])
     return PlannedRun(**plain)
+
+
+def _check_types(value: object, name: str = "the plan") -> None:
+    """Raise ``TypeError`` if a field of a part of a plan, or of the parts in it, does not have the type that its class states."""
+    for field in fields(cast("Any", value)):
+        given, wanted = getattr(value, field.name), str(field.type)
+        optional = wanted.endswith(" | None")
+        kind = wanted.removesuffix(" | None")
+        if given is None and optional:
+            continue
+        plain = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,), "Memory": (str,)}.get(kind)
+        if plain is not None and (not isinstance(given, plain) or isinstance(given, bool) != (kind == "bool")):
+            raise TypeError(f"{field.name} of {name} is {given!r:.60}, and is to be {wanted}")
+        if kind == "float" and not math.isfinite(given):
+            raise TypeError(f"{field.name} of {name} is not finite")
+        if kind.startswith(("tuple[str", "tuple[tuple")):
+            texts = [each for entry in given for each in (entry if isinstance(entry, tuple) else (entry,))]
+            if not all(isinstance(each, str) for each in texts):
+                raise TypeError(f"{field.name} of {name} has a value that is not text")
+        for part in given if isinstance(given, tuple) else (given,):
+            if is_dataclass(part):
+                _check_types(part, getattr(part, "name", field.name))
+
+
+def _problems(run: PlannedRun, source: str, file: str) -> Iterator[Problem]:
+    """Yield the problems of a run: what would be run on servers, and is not what ``railweave bench plan`` writes.
+
+    ``source`` is the text of the plan's file, from which the lines of problems are found.
+    """
+    begin = max(source.find(f'"name": {json.dumps(run.name)}'), 0)
+    of_test = _of_collective(run.test) if isinstance(run.test, NcclTests) else _of_perftest(run.test)
+    limits = {"timeout_s": (run.timeout_s, 1, _LONGEST_S), "round": (run.round, 0, 1 << 31)}
+    for value, what, fix in (*_out_of_range(limits), *of_test):
+        at = max(source.find(json.dumps(value), begin), begin)
+        yield Problem(FileLine(file, source.count("\n", 0, at) + 1), f"{run.name}: {what}", fix)
+
+
+def _of_collective(test: NcclTests) -> Iterator[tuple[object, str, str]]:
+    """Yield (wrong value, its problem, its correction) for a run of nccl-tests."""
+    yield from _unnamed(test.hosts)
+    if test.collective not in PROGRAMS:
+        yield test.collective, f"there is no collective {test.collective!r}", f"write one of {', '.join(PROGRAMS)}"
+    for name, text in test.variables:
+        if not _VARIABLE.fullmatch(name) or not (name.startswith(PREFIXES) or name in VARIABLES):
+            allowed = f"names begin with {', '.join(PREFIXES)}, or are {', '.join(VARIABLES)}"
+            yield name, f"a plan does not set the variable {name!r}", allowed
+        elif not text.isprintable() or (_OF_FILES.search(name) and "/" in text):
+            yield text, f"{name} is {text!r}, and a plan names no file", "set it in nccl.env"
+    yield from _out_of_range(
+        {
+            "per_host": (test.per_host, 1, 1024),
+            "gpus": (test.gpus, 1, 1024),
+            "first_bytes": (test.first_bytes, 0, _MOST_BYTES),
+            "last_bytes": (test.last_bytes, test.first_bytes, _MOST_BYTES),
+            "factor": (test.factor, 1, _MOST_BYTES),
+        }
+    )
+
+
+def _of_perftest(test: Perftest) -> Iterator[tuple[object, str, str]]:
+    """Yield (wrong value, its problem, its correction) for a run of perftest."""
+    yield from _unnamed((test.server.host, test.client.host))
+    if test.program not in PERFTEST:
+        yield test.program, f"perftest has no program {test.program!r}", f"write one of {', '.join(PERFTEST)}"
+    if test.memory not in get_args(Memory):
+        yield test.memory, f"there is no memory {test.memory!r}", f"write one of {', '.join(get_args(Memory))}"
+    for end in (test.server, test.client):
+        if not _is_address(end.address):
+            yield end.address, f"{end.address!r} is no address", "write the IP address of a NIC"
+        if not _DEVICE.fullmatch(end.device):
+            yield end.device, f"{end.device!r} is no RDMA device", "write a name such as mlx5_0"
+        yield from _out_of_range({f"gpu of {end.host}": (end.gpu or 0, 0, 1024)})
+    yield from _out_of_range(
+        {
+            "qps": (test.qps, 1, 1 << 20),
+            "size_bytes": (1 if test.size_bytes is None else test.size_bytes, 1, _MOST_BYTES),
+            "seconds": (1 if test.seconds is None else test.seconds, 1, _LONGEST_S),
+        }
+    )
+
+
+def _unnamed(hosts: Sequence[str]) -> Iterator[tuple[object, str, str]]:
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            yield host, f"{host!r} is no name of a server", "write letters, digits, '.', '-' and '_'"
+
+
+def _out_of_range(numbers: Mapping[str, tuple[int, int, int]]) -> Iterator[tuple[object, str, str]]:
+    """Yield the problem of each number that is out of its range. ``numbers`` has (number, smallest, largest) by name."""
+    for name, (number, low, high) in numbers.items():
+        if not low <= number <= high:
+            yield number, f"{name} is {number}", f"write a number from {low} to {high}"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return "%" not in text and bool(ipaddress.ip_address(text))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

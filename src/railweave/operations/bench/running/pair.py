@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from railweave.errors import InputError, Option, Problem
 from railweave.live.reach.failure import ReachError, safe_line
+from railweave.operations.bench.plan import PROGRAMS
 from railweave.operations.bench.running.scripts import (
     LISTENING,
     NO_GID,
@@ -25,20 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.operations.bench.plan import NcclTests, Perftest
-
-
-PROGRAMS = {
-    "all-reduce": "all_reduce_perf",
-    "all-gather": "all_gather_perf",
-    "reduce-scatter": "reduce_scatter_perf",
-    "all-to-all": "alltoall_perf",
-    "send-recv": "sendrecv_perf",
-    "broadcast": "broadcast_perf",
-    "reduce": "reduce_perf",
-    "gather": "gather_perf",
-    "scatter": "scatter_perf",
-}
-"""The programs of nccl-tests and rccl-tests, by collective."""
 
 
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
@@ -68,7 +55,7 @@ def nccl_tests_words(test: NcclTests, folder: str = "") -> list[str]:
     The test checks its results (``-c 1``); the check is not part of the measured time.
     """
     words = ["env", *(f"{name}={text}" for name, text in test.variables)] if test.variables else []
-    words.append(_in(folder, PROGRAMS.get(test.collective, f"{test.collective.replace('-', '_')}_perf")))
+    words.append(_in(folder, PROGRAMS[test.collective]))
     words += ["-b", str(test.first_bytes), "-e", str(test.last_bytes)]
     if test.last_bytes > test.first_bytes:
         words += ["-f", str(test.factor)]

@@ -133,7 +133,7 @@ def _found(address: str, device: str) -> str:
         devices=shlex.quote(DEVICES),
         device=shlex.quote(device) if device else "*",
         gid=written_gid(address),
-        address=address,
+        address=shlex.quote(address),
         prefix=shlex.quote(SCRIPT_PREFIX),
         none=NO_GID,
     )
