@@ -250,14 +250,14 @@ class Watch:
     webhook: Annotated[
         str | None,
         Opt(
-            "URL to which anomalies are sent as JSON. Default: none are sent.",
+            "URL to which anomalies are sent as JSON, or env:NAME or file:PATH, which hold it. Default: none are sent.",
             metavar="URL",
         ),
     ] = None
     alertmanager: Annotated[
         str | None,
         Opt(
-            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts. Default: none are sent.",
+            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts, or env:NAME or file:PATH. Default: none are sent.",
             metavar="URL",
         ),
     ] = None

@@ -30,14 +30,12 @@ def watch(options: Watch) -> None:
 
     fabric = Path(options.fabric)
     at = starting.serving_of(options.listen, options.password, options.proxy, options.runs)
-    starting.check_urls({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
+    webhook, alertmanager = starting.urls_of({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
     receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
     store = path_of(options.store)
     otlp = _otlp(options)
     inspector = None if options.inspector is None else starting.folder_of("--inspector", str(options.inspector))
-    wanted = starting.WatchSettings(
-        options.interval, store, options.webhook, options.alertmanager, receives, otlp, inspector
-    )
+    wanted = starting.WatchSettings(options.interval, store, webhook, alertmanager, receives, otlp, inspector)
     line = fields_of(fabric)
     site = asking_of(
         fabric,

@@ -249,7 +249,8 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
 def _check_types(value: object, name: str = "the plan") -> None:
     """Raise ``TypeError`` if a field of a part of a plan, or of the parts in it, does not have the type that its class states."""
     for field in fields(cast("Any", value)):
-        given, wanted = getattr(value, field.name), str(field.type)
+        given: Any = getattr(value, field.name)
+        wanted = str(field.type)
         optional = wanted.endswith(" | None")
         kind = wanted.removesuffix(" | None")
         if given is None and optional:
@@ -257,13 +258,17 @@ def _check_types(value: object, name: str = "the plan") -> None:
         plain = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,), "Memory": (str,)}.get(kind)
         if plain is not None and (not isinstance(given, plain) or isinstance(given, bool) != (kind == "bool")):
             raise TypeError(f"{field.name} of {name} is {given!r:.60}, and is to be {wanted}")
-        if kind == "float" and not math.isfinite(given):
+        if kind == "float" and not math.isfinite(cast("float", given)):
             raise TypeError(f"{field.name} of {name} is not finite")
         if kind.startswith(("tuple[str", "tuple[tuple")):
-            texts = [each for entry in given for each in (entry if isinstance(entry, tuple) else (entry,))]
-            if not all(isinstance(each, str) for each in texts):
+            entries = cast("tuple[object, ...]", given)
+            if not all(
+                isinstance(each, str)
+                for entry in entries
+                for each in (cast("tuple[object, ...]", entry) if isinstance(entry, tuple) else (entry,))
+            ):
                 raise TypeError(f"{field.name} of {name} has a value that is not text")
-        for part in given if isinstance(given, tuple) else (given,):
+        for part in cast("tuple[object, ...]", given) if isinstance(given, tuple) else (cast("object", given),):
             if is_dataclass(part):
                 _check_types(part, getattr(part, "name", field.name))
 

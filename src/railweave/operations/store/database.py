@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
 
 from railweave.errors import FileLine, OutputError, Problem, RailweaveError, SpecError
 
@@ -79,7 +80,6 @@ class Database(Protocol):
         ...
 
 
-_PASSWORD = re.compile(r"(?<=//)([^:/@]*):[^@/]*@|\bpassword=[^\s&]*&?")
 _REFUSE = """
 CREATE FUNCTION railweave.refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'rows of a store are never changed'; END $$
@@ -87,10 +87,18 @@ $$ BEGIN RAISE EXCEPTION 'rows of a store are never changed'; END $$
 
 
 class Postgres:
-    """A PostgreSQL database, named by its address ``postgresql://USER@HOST/NAME``. It is best to keep passwords in ~/.pgpass."""
+    """A PostgreSQL database at the address ``postgresql://USER@HOST/NAME``. It is best to keep passwords in ~/.pgpass.
 
-    def __init__(self, address: str) -> None:
-        self.where = _PASSWORD.sub(lambda match: f"{match[1]}@" if match[1] else "", address)
+    ``where`` is the name of the database for messages: its address if it has no password, or the reference ``env:NAME`` or ``file:PATH``.
+    """
+
+    def __init__(self, address: str, where: str) -> None:
+        self.where = where
+        password = re.search(r"//[^:@/]*:(.+)@|[?&]password=([^&]*)", address)
+        self._secrets = [
+            address,
+            *((text, unquote(text)) if (text := password and (password[1] or password[2])) else ()),
+        ]
         try:
             self._psycopg: Any = importlib.import_module("psycopg")
         except ImportError:
@@ -145,6 +153,9 @@ class Postgres:
             yield
         except self._psycopg.Error as error:
             reason = " ".join(str(error).split())
+            if self.where not in self._secrets:  # libpq quotes an address that it does not understand
+                for secret in self._secrets:
+                    reason = reason.replace(secret, self.where)
             raise OutputError(f"{self.where} cannot be used as a store: {reason[:300]}") from None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
+from railweave.live.reach.secret_url import resolved
 from railweave.operations.store.database import SCHEMA, Database, Statement
 from railweave.operations.store.records import Environment, Pairs, Prediction, Run, Sample
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
 
+_SCHEMES = ("postgresql://", "postgres://")
 _AT_ONCE = 500
 _RUN = "INSERT INTO runs SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, ?, ?, ? FROM runs"
 _ENVIRONMENT = "INSERT INTO environments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -26,7 +28,7 @@ _PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 @contextlib.contextmanager
 def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
-    """Open the store at a path or a ``postgresql://`` address. If ``make`` is True, open it for writing, and create it if missing.
+    """Open the store at a path or a ``postgresql://`` address, which may be given as ``env:NAME`` or ``file:PATH``. If ``make`` is True, open it for writing, and create it if missing.
 
     Raises ``SpecError`` if there is no store to read, and ``OutputError`` if the database cannot be used.
     """
@@ -75,11 +77,20 @@ def _store_of(word: str) -> str:
     return store if hashed and not Path(word).exists() else word
 
 
+def is_database(where: Path | str) -> bool:
+    """Return True if a store is a database: a ``postgresql://`` address, or ``env:NAME`` or ``file:PATH``, which name such an address."""
+    return str(where).startswith((*_SCHEMES, "env:", "file:"))
+
+
 def _database(where: str, *, make: bool) -> Database:
-    if where.startswith(("postgresql://", "postgres://")):
+    if is_database(where):
         from railweave.operations.store.database import Postgres
 
-        return Postgres(where)
+        address = resolved(FileLine("the store"), where, user_is_secret=False)
+        if not address.startswith(_SCHEMES):
+            fix = "write postgresql://USER@HOST/NAME there"
+            raise SpecError([Problem(FileLine(where), "it does not name a database", fix)])
+        return Postgres(address, where)
     from railweave.operations.store.database import Sqlite
 
     path = Path(where)

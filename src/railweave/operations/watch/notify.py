@@ -7,6 +7,8 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from railweave.live.reach.secret_url import shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -19,7 +21,7 @@ REPEAT_S = 60
 
 
 class Notifier:
-    """The sender of anomalies. ``webhook`` and ``alertmanager`` are the addresses of receivers, or None.
+    """The sender of anomalies. ``webhook`` and ``alertmanager`` are the addresses of receivers, or None. They may hold secrets.
 
     ``say`` is called when a receiver begins or stops accepting messages.
     """
@@ -85,9 +87,12 @@ class Notifier:
             answer = await client.post(where, json=body)
             why = "" if answer.is_success else f"HTTP {answer.status_code}"
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
+            why = (str(error) or type(error).__name__).replace(where, shown(where))
+        except Exception as error:  # noqa: BLE001 - whatever a receiver answers, the watch goes on
+            why = type(error).__name__
         if why != self._failing.get(where, ""):
-            self._say(f"{where} does not take anomalies: {why}" if why else f"{where} takes anomalies again")
+            name = shown(where)
+            self._say(f"{name} does not take anomalies: {why}" if why else f"{name} takes anomalies again")
         self._failing[where] = why
         return not why
 

@@ -10,9 +10,9 @@ import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from railweave.errors import Argument, InputError, Option, Problem
+from railweave.live.reach.secret_url import http_url
 from railweave.live.reach.target import Password
 from railweave.model.state.host_metrics import HOST_METRICS
 from railweave.operations.watch.anomalies import Anomalies
@@ -205,21 +205,22 @@ def _free(listen: str, host: str, port: int) -> None:
             raise InputError([Problem(Option("--listen", listen), description, fix)]) from None
 
 
-def check_urls(given: Mapping[str, str | None]) -> None:
-    """Raise ``InputError`` for every value of ``given`` (by option) that is not a valid HTTP or HTTPS URL. None is valid."""
+def urls_of(given: Mapping[str, str | None]) -> list[str | None]:
+    """Return the HTTP or HTTPS URL of every value of ``given`` (by option). None stays None.
+
+    A value is a URL, or names one as ``env:NAME`` or ``file:PATH``. Raises ``InputError`` for every value that is no valid URL, or that
+    shows a password to others.
+    """
     problems: list[Problem] = []
+    urls: list[str | None] = []
     for option, address in given.items():
         try:
-            url = urlsplit(address or "http://none")
-            good = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-        except ValueError:
-            good = False
-        if not good:
-            problems.append(
-                Problem(Option(option, str(address)), "it is not a URL to send to", "write http://HOST:PORT/PATH")
-            )
+            urls.append(None if address is None else http_url(option, address))
+        except InputError as error:
+            problems += error.problems
     if problems:
         raise InputError(problems)
+    return urls
 
 
 def folder_of(option: str, given: str) -> Path:

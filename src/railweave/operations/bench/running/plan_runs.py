@@ -30,7 +30,7 @@ from railweave.operations.bench.running.pair import Launch, peer_of, perftest_wo
 from railweave.operations.bench.running.shells import Shells
 from railweave.operations.deploy import journal
 from railweave.operations.store.records import Environment, pairs
-from railweave.operations.store.store import opened
+from railweave.operations.store.store import is_database, opened
 from railweave.outputs.folder.sources import network_of
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.outputs.rendering.host.host_json import host_json
@@ -290,7 +290,7 @@ def outputs_of(plan: Plan | Path | str, store: Path | str, outputs: Path | str |
     """
     if outputs is not None:
         return Path(outputs)
-    if not str(store).startswith(("postgresql://", "postgres://")):
+    if not is_database(store):
         return Path(f"{store}.outputs")
     return Path(f"{plan}.outputs") if isinstance(plan, Path | str) else Path("bench.outputs")
 
@@ -301,7 +301,7 @@ def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str
     ``digest`` is the plan's digest, and ``place`` the folder for outputs. If ``make`` is True, missing tables of a database
     are created.
     """
-    database = str(store).startswith(("postgresql://", "postgres://"))
+    database = is_database(store)
     if not database and not Path(store).exists():
         return {}
     with opened(store, make=make and database) as there:

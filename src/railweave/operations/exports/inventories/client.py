@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
 from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
+from railweave.live.reach.secret_url import holds_secret
 from railweave.live.reach.target import Password, on_this_machine
 from railweave.reading import parse_json
 
@@ -312,7 +313,7 @@ def _parts(name: str, values: Sequence[str | int]) -> Iterator[str]:
 def _parsed(url: str, product: Product) -> tuple[SplitResult, str, int | None]:
     """Return the parts of a URL, its host and its port. Raises ``InputError`` if it is not the URL of a server."""
     fix = f"write it as https://{product.target}.example.net"
-    if "@" in url:  # the URL is not shown: it may have a password
+    if "@" in url or holds_secret(url):  # the URL is not shown
         message = f"it has a user name or a password, which {product.name} does not use"
         raise InputError([Problem(Option("--url"), message, f"{fix}; the token goes into {product.token_variable}")])
     try:

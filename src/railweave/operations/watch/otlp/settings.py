@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from railweave.errors import InputError, Option, Problem, RailweaveError
+from railweave.live.reach.secret_url import has_user
 from railweave.live.reach.target import on_this_machine
 
 if TYPE_CHECKING:
@@ -152,10 +153,7 @@ def _check_url(place: Option, url: str, problems: list[Problem]) -> None:
     """Add to ``problems`` if a URL cannot be used. A URL that may hold a password is not shown."""
     import httpx
 
-    after_scheme = url.partition("//")[2] or url
-    if (
-        "@" in after_scheme.partition("?")[0].partition("#")[0]
-    ):  # also in a path: a slash in a password ends the host's part too early
+    if has_user(url):
         fix = f"put them into the environment variable {PREFIX}HEADERS, for example authorization=Basic%20..."
         hidden = Option(place.name)
         problems.append(Problem(hidden, "a user name or password is in the URL, where others can read it", fix))
