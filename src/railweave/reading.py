@@ -8,7 +8,9 @@ them).
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import FileLine, Problem, SpecError
@@ -59,6 +61,15 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
         description = f"a control character (0x{ord(control.group()):02x}) stands here"
         raise SpecError([Problem(FileLine(str(path), line), description, "remove it")])
     return text
+
+
+def readable_by_others(file: Path | int) -> str:
+    """Return the mode of a file, such as ``mode 644``, if users other than its owner may use it; empty if they may not.
+
+    A file that holds a secret is refused in this case. ``file`` is a path or an open file. Raises ``OSError`` if the file cannot be examined.
+    """
+    mode = stat.S_IMODE(os.stat(file).st_mode)
+    return f"mode {mode:03o}" if mode & 0o077 else ""
 
 
 def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON

@@ -33,7 +33,22 @@ def test_a_key_that_is_not_there_is_told_once(tmp_path: Path) -> None:
         "    name a file that holds a private key",
     ]
     (tmp_path / "key").write_text("-")
+    (tmp_path / "key").chmod(0o600)
     assert wrong(tmp_path, "defaults: {key: key}\n") == []
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "key").write_text("-")
+    (tmp_path / "key").chmod(mode)
+    assert wrong(tmp_path, "jump_hosts:\n  gate: {key: key}\ndefaults: {key: key, jump: gate}\n") == [
+        line
+        for place in (2, 3)
+        for line in (
+            f"{tmp_path}/access.yaml:{place}: others can read {tmp_path}/key (mode {mode:o})",
+            f"    chmod 600 {tmp_path}/key",
+        )
+    ]
 
 
 def test_a_password_that_is_not_there_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

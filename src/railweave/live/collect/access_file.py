@@ -1,6 +1,7 @@
 """The file ``access.yaml``: addresses, protocols and logins for devices.
 
-The file contains no passwords, only references to them.
+The file contains no passwords, only references to them: a password in it is refused. So others may read ``access.yaml`` itself.
+The files of passwords and of private keys that it names are refused if others can read them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from railweave.live.reach.target import PORTS, MachineLogin, Password, Snmp, Tar
 from railweave.model.intent.base import Model, WrongValueError
 from railweave.model.intent.reading.document import Document, read_document, validate
 from railweave.model.state.question import PROTOCOLS, Protocol
+from railweave.reading import readable_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -184,19 +186,19 @@ class AccessFile:
     def check_there(self, targets: Iterable[Target]) -> None:
         """Raise ``SpecError`` if a key file or password that the devices ``targets`` need is missing, with its line in access.yaml.
 
-        Without this check, every device would report the error separately. Keys and passwords that no device needs may be missing.
+        Also raise it if others can read such a file. Without this check, every device would report the error separately. Keys and passwords that no device needs may be missing.
         """
         ways = [way for target in targets for way in _with_jumps(target.way)]
-        keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
+        keys = {way.key: wrong for way in ways if way.key is not None and (wrong := _wrong_key(way.key))}
         passwords = {
             password: why
             for password in {way.password for way in ways}
             if password is not None and (why := _missing(password))
         }
         problems = [
-            self._problem((*at, "key"), f"there is no such file: {path}", "name a file that holds a private key")
+            self._problem((*at, "key"), *keys[path])
             for at, login in self._logins()
-            if (path := self._path(login.key)) in keys
+            if (path := self._path(login.key)) is not None and path in keys
         ]
         problems += [
             self._problem((*at, "password"), passwords[where].what, passwords[where].fix)
@@ -301,6 +303,14 @@ def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
     yield way
     if way.jump is not None:
         yield from _with_jumps(way.jump)
+
+
+def _wrong_key(path: Path) -> tuple[str, str] | None:
+    """Return (problem, correction) of a file of a private key; None if the file exists and only its owner can read it."""
+    if not path.is_file():
+        return f"there is no such file: {path}", "name a file that holds a private key"
+    mode = readable_by_others(path)
+    return (f"others can read {path} ({mode})", f"chmod 600 {path}") if mode else None
 
 
 def _missing(password: Password) -> ReachError | None:

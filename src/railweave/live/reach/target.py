@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import Protocol as TypingProtocol
 
 from railweave.live.reach.failure import ReachError
+from railweave.reading import readable_by_others
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,8 @@ class Password:
             return self._not_empty(secret, f"{self.name} is empty in the environment")
         try:
             with open(self.name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
-                if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
-                    raise ReachError("login", f"others may read {self.name}", f"chmod 600 {self.name}")
+                if mode := readable_by_others(stream.fileno()):
+                    raise ReachError("login", f"others may read {self.name} ({mode})", f"chmod 600 {self.name}")
                 return self._not_empty(stream.read().rstrip("\r\n"), f"{self.name} is empty")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import re
-import stat
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +26,7 @@ from railweave.outputs.rendering.network import (
     switch_files,
     switch_gaps,
 )
+from railweave.reading import readable_by_others
 from railweave.systems import system
 from railweave.tool_roots import trusted_users
 from railweave.workers import spreading
@@ -82,9 +82,8 @@ def _check_private(path: Path) -> None:
         raise InputError(
             [Problem(FileLine(str(path)), message, f"copy them into a file of your own: chmod 600 {path}")]
         )
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        message = f"others can read the secrets (mode {stat.S_IMODE(status.st_mode):03o})"
-        raise InputError([Problem(FileLine(str(path)), message, f"chmod 600 {path}")])
+    if mode := readable_by_others(path):
+        raise InputError([Problem(FileLine(str(path)), f"others can read the secrets ({mode})", f"chmod 600 {path}")])
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
