@@ -68,7 +68,7 @@ def readable_by_others(file: Path | int) -> str:
 
     A file that holds a secret is refused in this case. ``file`` is a path or an open file. Raises ``OSError`` if the file cannot be examined.
     """
-    mode = stat.S_IMODE(os.stat(file).st_mode)
+    mode = stat.S_IMODE(os.stat(file).st_mode)  # noqa: PTH116 - an open file has no path
     return f"mode {mode:03o}" if mode & 0o077 else ""
 
 

@@ -11,6 +11,7 @@ import io
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from railweave.csv_cells import csv_cell
 from railweave.pages.shell import element, text
 
 if TYPE_CHECKING:
@@ -151,11 +152,14 @@ class Table:
 
 
 def csv_text(heads: Iterable[Column], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV with a header line. ``rows`` may be a generator, so that memory need not hold all rows at once."""
+    """Return rows as CSV with a header line. ``rows`` may be a generator, so that memory need not hold all rows at once.
+
+    A text that a spreadsheet would take for a formula is marked (``csv_cells``).
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in heads])
-    writer.writerows(list(map(value_of, row)) if Cell in map(type, row) else row for row in rows)
+    writer.writerow([csv_cell(column.name) for column in heads])
+    writer.writerows(list(map(csv_cell, map(value_of, row) if Cell in map(type, row) else row)) for row in rows)
     return out.getvalue()
 
 

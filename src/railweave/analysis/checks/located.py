@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from railweave.analysis.checks.servers.entries import Difference, Entry, Kind, differences, placed
+from railweave.csv_cells import text_of_cell
 from railweave.errors import RenderError, SpecError
 from railweave.model.findings.registry import Rule
 from railweave.reading import MOST_VALUES, compose_yaml, parse_json
@@ -72,7 +73,7 @@ def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], lis
             if cells and len(cells) != len(columns):
                 odd.append(Difference(TABLE_DIFFERS, f"{len(cells)} cells under {len(columns)} columns", line))
             elif cells:
-                fields = dict(zip(columns, cells, strict=True))
+                fields = dict(zip(columns, map(text_of_cell, cells), strict=True))
                 rows.append(Entry(ROW, fields, line, " ".join(filter(None, (fields.get(key, "") for key in keys)))))
     except csv.Error as error:
         raise RenderError(f"not a table: {error}", reader.line_num) from None

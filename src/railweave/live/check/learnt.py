@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.csv_cells import text_of_cell
 from railweave.errors import FileLine, InputError, Problem
 from railweave.live.check.check import read
 from railweave.live.check.ports import Ends, end_of, ends_by_name, of_port, short, without_unit
@@ -292,7 +293,7 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
 
     Existing rows, other cells, comments and the order of columns stay unchanged. Missing columns are added.
     """
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    rows = [list(map(text_of_cell, row)) for row in csv.reader(io.StringIO(text, newline=""))]
     head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
     wanted = {column for row in cells.values() for column in row} | {"device", "interface"}
     head += [column for column in COLUMNS if column in wanted and column not in head]

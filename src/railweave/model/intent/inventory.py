@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.csv_cells import text_of_cell
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.model.config.quantities import METRES
 from railweave.reading import read_text
@@ -95,7 +96,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
     items: dict[tuple[str, str], Item] = {}
     seen: dict[str, int] = {}
     for row in reader:
-        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
+        cells = {column: text_of_cell((row.get(column) or "").strip()) for column in COLUMNS}
         key = (cells["device"], cells["interface"])
         if not key[0] or key[0].startswith("#"):
             continue

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.csv_cells import text_of_cell
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.pages.table import EMPTY, Cell, Column, Table, formatted
 from railweave.prediction.collectives.program import sizes, written
@@ -352,7 +353,10 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
     rows = csv.DictReader(io.StringIO(text, newline=""))
     for number, row in enumerate(rows, 2):
         try:
-            values = {name: str(sizes(row[name])[0]) if name == "size" else row[name] for name in names & row.keys()}
+            values = {
+                name: str(sizes(row[name])[0]) if name == "size" else text_of_cell(row[name])
+                for name in names & row.keys()
+            }
             point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
         except (KeyError, ValueError, TypeError, InputError):
             description = f"the row needs a number in {TIME} or {BUS}, and sizes such as 4G"
