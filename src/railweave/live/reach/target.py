@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import Protocol as TypingProtocol
 
 from railweave.live.reach.failure import ReachError
-from railweave.reading import readable_by_others
+from railweave.secret_url import SecretError, secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,23 +30,10 @@ class Password:
 
     def value(self) -> str:
         """Return the password. Raises ``ReachError`` if it is missing or empty, or if other users can read its file."""
-        if self.kind == "env":
-            if (secret := os.environ.get(self.name)) is None:
-                raise ReachError("login", f"the environment has no {self.name}", f"export {self.name} first")
-            return self._not_empty(secret, f"{self.name} is empty in the environment")
         try:
-            with open(self.name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
-                if mode := readable_by_others(stream.fileno()):
-                    raise ReachError("login", f"others may read {self.name} ({mode})", f"chmod 600 {self.name}")
-                return self._not_empty(stream.read().rstrip("\r\n"), f"{self.name} is empty")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise ReachError("login", f"cannot read {self.name}: {reason}") from None
-
-    def _not_empty(self, secret: str, why: str) -> str:
-        if not secret.strip():
-            raise ReachError("login", why, "give it the secret that it is to hold: an empty one would let anybody in")
-        return secret
+            return secret(self.kind, self.name)
+        except SecretError as error:
+            raise ReachError("login", error.what, error.fix) from None
 
 
 @dataclass(frozen=True, slots=True)

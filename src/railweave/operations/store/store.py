@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
-from railweave.live.reach.secret_url import resolved
 from railweave.operations.store.database import SCHEMA, Database, Statement
 from railweave.operations.store.records import Environment, Pairs, Prediction, Run, Sample
+from railweave.secret_url import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence

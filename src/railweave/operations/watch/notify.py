@@ -7,7 +7,7 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from railweave.live.reach.secret_url import shown
+from railweave.secret_url import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Argument, InputError, Option, Problem
-from railweave.live.reach.secret_url import http_url
 from railweave.live.reach.target import Password
 from railweave.model.state.host_metrics import HOST_METRICS
 from railweave.operations.watch.anomalies import Anomalies
@@ -25,6 +24,7 @@ from railweave.operations.watch.store import Store
 from railweave.operations.watch.syslog import Syslog
 from railweave.operations.watch.validator import Validator
 from railweave.operations.watch.watching import WatchedNetwork
+from railweave.secret_url import http_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

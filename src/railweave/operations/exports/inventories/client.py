@@ -19,9 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
 from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
-from railweave.live.reach.secret_url import holds_secret
 from railweave.live.reach.target import Password, on_this_machine
 from railweave.reading import parse_json
+from railweave.secret_url import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

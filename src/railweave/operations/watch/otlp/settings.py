@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from railweave.errors import InputError, Option, Problem, RailweaveError
-from railweave.live.reach.secret_url import has_user
 from railweave.live.reach.target import on_this_machine
+from railweave.secret_url import has_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

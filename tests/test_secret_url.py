@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from railweave.errors import InputError, OutputError, SpecError
-from railweave.live.reach.secret_url import holds_secret, http_url, shown
 from railweave.operations.store.store import is_database, opened
 from railweave.operations.watch.notify import Notifier
 from railweave.operations.watch.starting import urls_of
+from railweave.secret_url import holds_secret, http_url, shown
 
 SECRET = "geheim-81"  # noqa: S105 - of no account
 HOLDING = [

@@ -6,17 +6,54 @@ instead: ``env:NAME`` or ``file:PATH``.
 
 from __future__ import annotations
 
+import os
 import re
 from urllib.parse import urlsplit
 
-from railweave.errors import InputError, Option, Place, Problem
-from railweave.live.reach.failure import ReachError
-from railweave.live.reach.target import Password
+from railweave.errors import InputError, Option, Place, Problem, RailweaveError
+from railweave.reading import readable_by_others
 
 _REFERENCE = re.compile(r"(env|file):(?!//)(.+)", re.DOTALL)
 _SECRET = re.compile(r"(?i)[?&;#][^=&;#]*(?:token|secret|passw|key|auth|signature|\bsig)[^=&;#]*=")
 _HOST = re.compile(r"[\w.-]+(?::\d+)?|\[[\da-fA-F:.]+\](?::\d+)?")
 _WORD = re.compile(r"[\w.-]{1,32}")
+
+
+class SecretError(RailweaveError):
+    """The error for a secret that cannot be read. ``what`` describes the error, ``fix`` the remedy."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what, fix)
+        self.what = what
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
+
+
+def secret(kind: str, name: str) -> str:
+    """Return the text of an environment variable (``kind`` is ``env``), or of a file that only its owner can read (``file``).
+
+    Raises ``SecretError`` if the text is missing or empty, or if other users can read the file.
+    """
+    if kind == "env":
+        if (text := os.environ.get(name)) is None:
+            raise SecretError(f"the environment has no {name}", f"export {name} first")
+        return _not_empty(text, f"{name} is empty in the environment")
+    try:
+        with open(name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
+            if mode := readable_by_others(stream.fileno()):
+                raise SecretError(f"others may read {name} ({mode})", f"chmod 600 {name}")
+            return _not_empty(stream.read().rstrip("\r\n"), f"{name} is empty")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SecretError(f"cannot read {name}: {reason}") from None
+
+
+def _not_empty(text: str, why: str) -> str:
+    if not text.strip():
+        raise SecretError(why, "give it the secret that it is to hold: an empty one would let anybody in")
+    return text
 
 
 def has_user(url: str) -> bool:
@@ -53,8 +90,8 @@ def resolved(place: Place, given: str, *, user_is_secret: bool = True) -> str:
     """
     if reference := _REFERENCE.fullmatch(given):
         try:
-            return Password(reference[1], reference[2]).value().strip()
-        except ReachError as error:
+            return secret(reference[1], reference[2]).strip()
+        except SecretError as error:
             raise InputError([Problem(_nameless(place), error.what, error.fix)]) from None
     user = re.match(r"[^/?#]*//[^:@/?#]*@", given)
     rest = given if user is None or user_is_secret else given.replace(user[0], user[0].partition("//")[0] + "//", 1)
