@@ -11,7 +11,9 @@
 struct rw_mlx5 rw_mlx5;
 
 void rw_mlx5_load(void) {
-  void *library = dlopen(rw_params.mlx5_lib, RTLD_NOW | RTLD_LOCAL);
+  static void *library;
+  if (library) return;
+  library = dlopen(rw_params.mlx5_lib, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     rw_info("no %s: UDP source ports and Data Direct are the driver's own affair", rw_params.mlx5_lib);
     return;

@@ -22,7 +22,7 @@ struct rw_mlx5 {
 
 extern struct rw_mlx5 rw_mlx5;
 
-// Loads the library, once verbs are loaded.
+// Loads the library once; verbs are loaded.
 void rw_mlx5_load(void);
 
 bool rw_mlx5_drives(struct ibv_device *device);

@@ -6,6 +6,7 @@
 #include "events.h"
 #include "failure.h"
 #include "log.h"
+#include "mlx5.h"
 #include "mr.h"
 #include "params.h"
 #include "paths.h"
@@ -39,6 +40,7 @@ static ncclResult_t open_all(void) {
     return ncclInternalError;
   }
   if (!rw_verbs_load()) return ncclInternalError;
+  rw_mlx5_load();
   rw_paths_forget();
   rw_cause_forget();
   ncclResult_t result = rw_devices_open();

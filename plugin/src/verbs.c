@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "log.h"
-#include "mlx5.h"
 #include "params.h"
 
 struct rw_verbs rw_verbs;
@@ -53,7 +52,6 @@ bool rw_verbs_load(void) {
     goto out;
   }
   if (rw_verbs.ibv_fork_init) rw_verbs.ibv_fork_init();
-  rw_mlx5_load();
   loaded = true;
 out:
   pthread_mutex_unlock(&lock);

@@ -268,9 +268,9 @@ def _of_xml(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
         elif word[0] == "<":
             tag = re.match(r"</?(?:[\w-]+:)?([\w.-]*)", word)
             known = tag is not None and tag[1] in words.fields
-            for match in re.finditer(r"=\s*[\"']([^\"']*)", word):
-                if "://" not in match[1]:  # a name space
-                    yield from _of_text(match[1], words, start + match.start(1))
+            for match in re.finditer(r"([\w:.-]+)\s*=\s*[\"']([^\"']*)", word):
+                if not match[1].startswith("xmlns"):
+                    yield from _of_text(match[2], words, start + match.start(2))
         elif not known:
             yield from (
                 (first, past, "&lt;hidden&gt;")

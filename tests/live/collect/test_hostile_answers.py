@@ -52,7 +52,7 @@ def test_an_answer_whose_secrets_are_not_hidden_in_time_is_not_kept(
 ) -> None:
     monkeypatch.setattr(collect, "HIDING_S", 0.05)
     monkeypatch.setattr(collect, "SHORT", 0)
-    monkeypatch.setattr(collect, "redacted", lambda _: time.sleep(1))
+    monkeypatch.setattr(collect.gate, "redacted", lambda _: time.sleep(1))
     begun = time.monotonic()
     outcome = captured(tmp_path / "capture", "x")
     assert time.monotonic() - begun < 0.9
@@ -71,7 +71,7 @@ def test_an_answer_whose_secrets_cannot_be_hidden_is_one_answer(
         return text
 
     seen: list[str] = []
-    monkeypatch.setattr(collect, "redacted", redacted)
+    monkeypatch.setattr(collect.gate, "redacted", redacted)
     monkeypatch.setattr(collect, "SHORT", short)
     outcome = captured(tmp_path / "capture", "x")
     assert outcome.failed == {"version": "the answer cannot be read: RecursionError"}

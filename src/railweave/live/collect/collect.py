@@ -11,14 +11,15 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - dataclasses read it
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.live.collect.queries import ask_all
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
-from railweave.model.config.gate import redacted
+from railweave.model.config import gate
 from railweave.model.state.capture import META, LabEntry, is_collected
+from railweave.systems.redaction import names_of, redacted
 from railweave.writing import Folder, unguessable
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from railweave.model.state.question import Question
 
 
+T = TypeVar("T")
+
 MOST_OF_CAPTURE = 64 << 30
 """The largest number of characters of all answers of a capture."""
 SHORT = 1 << 16
@@ -40,34 +43,34 @@ HIDING_S = 60.0
 """The seconds within which the secrets of an answer must be hidden."""
 
 
-async def _without_secrets(answer: str) -> str:
-    """Return an answer with its secrets hidden. Raises ``ReachError`` if that takes more than ``HIDING_S`` seconds.
+async def _in_time(work: Callable[[], T], length: int) -> T:
+    """Return the result of ``work``, which hides the secrets of ``length`` characters. Raises ``ReachError`` after ``HIDING_S`` seconds.
 
-    The work is in a daemon thread of its own: nothing waits for it after the time limit, not even the end of the program.
+    Long work is in a daemon thread of its own: nothing waits for it after the time limit, not even the end of the program.
     """
-    if len(answer) <= SHORT:
-        return redacted(answer)
+    if length <= SHORT:
+        return work()
     loop = asyncio.get_running_loop()
-    result: asyncio.Future[str] = loop.create_future()
+    result: asyncio.Future[T] = loop.create_future()
 
-    def ended(text: str, error: Exception | None) -> None:
+    def ended(value: T | None, error: Exception | None) -> None:
         if result.done():
             return
         if error is None:
-            result.set_result(text)
+            result.set_result(cast("T", value))
         else:
             result.set_exception(error)
 
-    def work() -> None:
-        text, failure = "", None
+    def run() -> None:
+        value, failure = None, None
         try:
-            text = redacted(answer)
-        except Exception as error:  # noqa: BLE001 - it is raised where the text is awaited
+            value = work()
+        except Exception as error:  # noqa: BLE001 - it is raised where the result is awaited
             failure = error
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(ended, text, failure)
+            loop.call_soon_threadsafe(ended, value, failure)
 
-    threading.Thread(target=work, daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
     try:
         async with asyncio.timeout(HIDING_S):
             return await result
@@ -82,6 +85,7 @@ class CaptureFolder:
         self._target = target
         self._redact = redact
         self._characters = 0
+        self._of_device: dict[str, dict[str, int]] = {}
         self._staging = target.with_name(unguessable(target.name))
 
     def __enter__(self) -> Self:
@@ -109,11 +113,32 @@ class CaptureFolder:
         Raises ``OutputError`` if the answer cannot be written, and ``ReachError`` if its secrets cannot be hidden in time or the capture
         is full.
         """
-        text = await _without_secrets(answer) if self._redact else answer
+        text = await _in_time(lambda: gate.redacted(answer), len(answer)) if self._redact else answer
         self._characters += len(text)
         if self._characters > MOST_OF_CAPTURE:
             raise ReachError("refused", f"the capture is larger than {MOST_OF_CAPTURE >> 30} GiB")
         self._write(f"{device}/{question.file}", text)
+        self._of_device.setdefault(device, {})[question.file] = len(text)
+
+    async def hide(self, device: str, nos: str, names: frozenset[str]) -> None:
+        """Hide what no table knows in all answers of a device, which are complete now. ``names`` are those of the design.
+
+        Answers from which nothing can be hidden in time are removed. Raises ``ReachError`` then, ``OutputError`` if nothing can be written.
+        """
+        lengths = self._of_device.pop(device, {})
+        if not self._redact or not lengths:
+            return
+        folder = self._staging / device
+        texts = {file: (folder / file).read_text(encoding="utf-8") for file in lengths}
+        try:
+            shown = await _in_time(lambda: redacted(texts, nos, names), sum(lengths.values()))
+        except Exception:
+            for file in lengths:
+                self._folder.remove(f"{device}/{file}")
+            raise
+        for file, text in shown.items():
+            if text != texts[file]:
+                self._write(f"{device}/{file}", text)
 
     def _write(self, name: str, text: str) -> None:
         try:
@@ -228,6 +253,7 @@ def collect(
             attempts=limits.attempts,
             done=done,
             open_by=open_by,
+            names=names_of(network),
         )
     )
     return CollectResult(folder, tuple(outcomes))
@@ -243,6 +269,7 @@ async def captured(
     attempts: int,
     done: Callable[[Outcome], None] = lambda _: None,
     open_by: Open = opened,
+    names: frozenset[str] | None = None,
 ) -> list[Outcome]:
     """Query devices, write their answers as a new capture, and return the outcomes.
 
@@ -250,10 +277,25 @@ async def captured(
     - ``redact``: True to hide secrets in the answers.
     - ``at_once``: the number of devices to query at the same time. ``attempts``: the largest number of attempts for each.
     - ``done``: a function that is called with each outcome. ``open_by``: a function that connects to a device.
+    - ``names``: the names of the design. Then everything that no table knows is hidden as well (``systems.redaction``). None for captures
+      that railweave itself reads at once and removes.
 
     Raises ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:
-        outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)
+
+        async def complete(asked: CollectTarget) -> None:
+            if names is not None:
+                await capture.hide(asked.target.name, asked.system, names)
+
+        outcomes = await ask_all(
+            devices,
+            capture.keep,
+            at_once=at_once,
+            attempts=attempts,
+            done=done,
+            open_by=open_by,
+            complete=complete,
+        )
         capture.finish({"schema": 1, **about, "devices": {outcome.device: row(outcome) for outcome in outcomes}})
     return outcomes

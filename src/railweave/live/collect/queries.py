@@ -70,17 +70,25 @@ async def ask_all(
     attempts: int,
     done: Callable[[Outcome], None],
     open_by: Open = opened,
+    complete: Callable[[CollectTarget], Awaitable[None]] | None = None,
 ) -> list[Outcome]:
     """Query every device, at most ``at_once`` at a time and ``attempts`` times. Return the outcomes in the order of ``devices``.
 
-    ``keep`` is called with device, query and answer. ``done`` is called with the outcome of each device. ``open_by``
-    opens the connection to a device.
+    ``keep`` is called with device, query and answer. ``complete`` is called when all answers of a device are kept, and may
+    refuse them by ``ReachError``. ``done`` is called with the outcome of each device. ``open_by`` opens the connection to a device.
     """
     free = asyncio.Semaphore(at_once)
 
     async def ask_device(asked: CollectTarget) -> Outcome:
         async with free:
             outcome = await query_device(asked, keep, attempts=attempts, open_by=open_by)
+            if complete is not None:
+                try:
+                    await complete(asked)
+                except OutputError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever one device says, the others are kept
+                    outcome.error, outcome.kind, outcome.answered = reason(error), "lost", 0
             done(outcome)
             return outcome
 
