@@ -16,6 +16,9 @@ import os
 import stat
 from pathlib import Path
 
+INSIDE = "RAILWEAVE_LAB_INSIDE"
+"""The environment variable of a command in the namespaces of a user's labs: the process id of their holder, as the user sees it."""
+
 
 def project_root(name: str) -> Path | None:
     """Return the folder ``.validators/NAME`` of this checkout.
@@ -42,6 +45,8 @@ def untrusted(root: Path, program: Path) -> str:
     if not program.is_relative_to(root):
         return f"{program} is outside {root}"
     trusted = trusted_users()
+    if os.environ.get(INSIDE):  # root does not exist here; the owners were checked before these namespaces were entered
+        trusted.add(int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii")))
     way = [path for path in (program, *program.parents) if path.is_relative_to(root)]
     for place in reversed(way):
         status = place.stat()

@@ -213,7 +213,10 @@ class Traffic:
         family = socket.AF_INET6 if Address(address).family == "ipv6" else socket.AF_INET
         made = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         try:
-            made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
+            try:
+                made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
+            except PermissionError:  # only the machine's root may exceed its limit, net.core.rmem_max
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
             made.setsockopt(*_DO_NOT_FRAGMENT[family])
             made.setsockopt(*_FREEBIND[family])
             made.setsockopt(*_DATA_CLASS[family])

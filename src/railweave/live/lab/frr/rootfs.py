@@ -5,6 +5,7 @@ The root folder is created once. The validator that checks ``frr.conf`` with vty
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.live.lab.kernel import tunnels
+from railweave.live.lab.kernel.namespace import has_user
 from railweave.systems.frr.validator import packaged
-from railweave.tool_roots import project_root, untrusted
+from railweave.tool_roots import INSIDE, project_root, untrusted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from railweave.model.device.model import DeviceConfig
 
@@ -132,7 +134,11 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
         if folder is not None and (folder / _DAEMONS / "zebra").exists():
             return _checked(folder.resolve(), wanted)
     system = (Path("/") / _DAEMONS / "zebra").exists()
-    if shutil.which("mmdebstrap"):
+    if os.environ.get(INSIDE) and not system:
+        raise LabError(
+            f"there is no FRR on this machine, and to create its root folder needs root: run `sudo bash {BUILD} {cache} {wanted.suite}` once"
+        )
+    if shutil.which("mmdebstrap") and not os.environ.get(INSIDE):
         release = ".".join(map(str, wanted.oldest))
         there = (
             f"the system's FRR {_reported_version(Path('/'))} stays as it is"
@@ -154,6 +160,20 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
     raise LabError(
         "there is no FRR on this machine: run `sudo apt-get install -y mmdebstrap`, and the lab makes its own"
     )
+
+
+def check_owner(named: Sequence[Path]) -> None:
+    """Raise ``LabError`` if a root folder from which a lab may run FRR is not trusted.
+
+    This is called before the namespaces of a user's labs are entered, because all other users look the same in them. ``named`` are
+    the folders that the user named; if there are none, the folders that ``find`` tries are checked.
+    """
+    needs = (PLAIN, IPV6_TUNNELS)
+    tried = [*(project_root(need.folder) for need in needs), *(CACHE / need.folder for need in needs)]
+    for root in named or filter(None, tried):
+        zebra = root / _DAEMONS / "zebra"
+        if root.resolve() != Path("/") and zebra.exists() and (why := untrusted(root, zebra)):
+            raise LabError(f"nothing is run from this root folder with FRR: {why}")
 
 
 def given(root: Path) -> Frr:
@@ -206,8 +226,9 @@ def _reported_version(root: Path) -> str:
 
 
 def _ids(root: Path) -> tuple[int, int]:
+    """Return the ids of the user and group ``frr`` of a root folder, or those of root if this namespace has no such ids."""
     for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines():
         name, _, user, group = line.split(":")[:4]
         if name == "frr":
-            return int(user), int(group)
+            return (int(user), int(group)) if has_user(int(user), int(group)) else (0, 0)
     raise LabError(f"{root} has no user frr: remove the folder, and run `sudo make validators`")

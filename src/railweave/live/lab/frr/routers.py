@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.live.lab.frr import rootfs
 from railweave.live.lab.kernel.links import ROUTER
-from railweave.live.lab.kernel.namespace import RUN, entered, ip, set_parameters, spaces_of, vrf_space
+from railweave.live.lab.kernel.namespace import RUN, entered, ip, named, set_parameters, spaces_of, vrf_space
 from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.names import MARK, namespace
 from railweave.systems import system
@@ -69,22 +69,22 @@ LOAD_LIMIT_S = 120
 _ROOT = "root"
 """The name of the file that records a router's root folder and FRR release, if they differ from the lab's."""
 
-# FRR prints its machine's name as that of the router: each router has a machine of its own name.
+# Nothing is created in the root folder, which may be the machine's own: where it lacks a folder, the folder above is replaced.
+# /run comes last, because it holds all that is mounted here. ACCOUNTS is set if there are no users but root: then FRR's are root.
 _ENTER = """
-printf %s "$NAME" > /proc/sys/kernel/hostname
-if [ -n "$VRFS" ]; then
-  mkdir -p "$STATE/netns" "$ROOT/run/netns"
-  for pair in $VRFS; do
-    : > "$STATE/netns/${pair#*=}"
-    mount --bind "/run/netns/${pair%%=*}" "$STATE/netns/${pair#*=}"
-  done
-  mount --rbind "$STATE/netns" "$ROOT/run/netns"
-fi
-for folder in etc/frr run/frr var/lib/frr var/tmp/frr; do
-  mkdir -p "$ROOT/$folder"
+for file in $ACCOUNTS; do
+  mount --bind "$STATE/etc/$file" "$ROOT/etc/$file"
+done
+for folder in etc/frr var/lib/frr var/tmp/frr; do
+  [ -d "$ROOT/$folder" ] || folder=${folder%/frr}
   mount --bind "$STATE/$folder" "$ROOT/$folder"
 done
 [ "$ROOT" = / ] || mount --bind /proc "$ROOT/proc"
+for pair in $VRFS; do
+  : > "$STATE/run/netns/${pair#*=}"
+  mount --bind "/run/netns/${pair%%=*}" "$STATE/run/netns/${pair#*=}"
+done
+mount --rbind "$STATE/run" "$ROOT/run"
 exec chroot "$ROOT" sh -euc "$INSIDE" inside $DAEMONS
 """
 # While zebra registers with mgmtd that locks its store, and vtysh then loads only what other daemons have. What was half
@@ -120,6 +120,9 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: C
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
             os.chown(folder / name, frr.user, frr.group)
+        (folder / "run/netns").mkdir(exist_ok=True)
+        if not frr.user:
+            write_accounts(folder / "etc", frr.root)
         made = system(config.nos).files(config)
         files = {
             "frr.conf": f"hostname {config.name}\n" if config.name in bare else made["frr.conf"],
@@ -130,6 +133,21 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: C
             path = folder / "etc/frr" / name
             write_file(path, text)
             os.chown(path, frr.user, frr.group, follow_symlinks=False)  # the folder is FRR's
+
+
+ACCOUNTS = ("passwd", "group", "shadow")
+
+
+def write_accounts(folder: Path, root: Path) -> None:
+    """Write the files of users and groups in which every user of a root folder is root, for a namespace without other users.
+
+    Daemons look up their user by its name, and vtysh asks if root's account is valid.
+    """
+    for name, ids in (("passwd", 2), ("group", 1)):
+        rows = [line.split(":") for line in (root / "etc" / name).read_text(encoding="utf-8").splitlines()]
+        text = "".join(":".join([*row[:2], *["0"] * ids, *row[2 + ids :]]) + "\n" for row in rows if len(row) > 2 + ids)
+        write_file(folder / name, text)
+    write_file(folder / "shadow", "root:*:20000:0:99999:7:::\n")
 
 
 def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
@@ -153,8 +171,9 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
     name = config.name
     frr = frr_of(place, frr, name)
     vrfs = [f"{namespace(place.lab, vrf_space(name, vrf.name))}={vrf.name}" for vrf in config.vrfs]
+    accounts = [] if frr.user else [file for file in ACCOUNTS if (frr.root / "etc" / file).exists()]
     environment = {
-        "NAME": name,
+        "ACCOUNTS": " ".join(accounts),
         "ROOT": str(frr.root),
         "STATE": str(place.router(name)),
         "INSIDE": _INSIDE,
@@ -162,8 +181,9 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
         "OPTIONS": _options(config),
         "VRFS": " ".join(vrfs),
     }
-    with entered(namespace(place.lab, name)):
-        _load(place, name, ["unshare", "--mount", "--uts", "sh", "-euc", _ENTER], environment)
+    # FRR prints its machine's name as that of the router.
+    with entered(namespace(place.lab, name)), named(name):
+        _load(place, name, ["unshare", "--mount", "sh", "-euc", _ENTER], environment)
 
 
 _SHOWN = """

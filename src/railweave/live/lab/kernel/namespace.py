@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,12 +66,12 @@ LINES_AT_ONCE = 100
 Each command may open two namespaces, so one ``ip`` stays far below the default limit of 1,024 open files per process.
 """
 
-_CLONE_NEWNET = 0x40000000  # sched.h
+_CLONE_NEWNET, _CLONE_NEWUTS = 0x40000000, 0x04000000  # sched.h
 
 
-def _setns(descriptor: int) -> None:  # os.setns is there from Python 3.12 on
+def _setns(descriptor: int, kind: int = _CLONE_NEWNET) -> None:  # os.setns is there from Python 3.12 on
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(descriptor, _CLONE_NEWNET):
+    if libc.setns(descriptor, kind):
         number = ctypes.get_errno()
         raise OSError(number, f"setns: {os.strerror(number)}")
 
@@ -98,6 +99,36 @@ def entered(name: str) -> Generator[None, None, None]:
             _setns(here)
     finally:
         os.close(here)
+
+
+@contextmanager
+def named(name: str) -> Generator[None, None, None]:
+    """Give this thread a host name of its own while the context lasts. Processes started in the context keep the name.
+
+    The name is set by a system call: only the machine's root can write /proc/sys/kernel/hostname.
+    """
+    here = os.open("/proc/thread-self/ns/uts", os.O_RDONLY)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(_CLONE_NEWUTS):
+            raise LabError(f"this system gives no host names (unshare): {os.strerror(ctypes.get_errno())}")
+        try:
+            socket.sethostname(name)
+            yield
+        finally:
+            _setns(here, _CLONE_NEWUTS)
+    finally:
+        os.close(here)
+
+
+def has_user(user: int, group: int) -> bool:
+    """Return True if files and processes can have a user and a group. In a user namespace of one user, only root's exist."""
+    return _mapped("uid_map", user) and _mapped("gid_map", group)
+
+
+def _mapped(file: str, number: int) -> bool:
+    rows = [list(map(int, row.split())) for row in Path("/proc/self", file).read_text(encoding="ascii").splitlines()]
+    return any(first <= number < first + count for first, _, count in rows)
 
 
 def existing(prefix: str) -> list[str]:
