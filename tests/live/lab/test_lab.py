@@ -16,8 +16,9 @@ from railweave.live.lab import assertions, fib, lldp, names, state
 from railweave.live.lab.faults import sweep as matrix
 from railweave.live.lab.faults.scenario import play
 from railweave.live.lab.faults.sweep import sweep
-from railweave.live.lab.kernel import links, processes
+from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import existing
+from railweave.live.lab.kernel.neighbors import ROOM
 from railweave.live.lab.running import Running
 from railweave.model.network.devices import InactivePart
 from tests.conftest import example
@@ -33,7 +34,7 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
         assert (made.routers, made.servers, made.links) == (20, 4, 96)
         assert made.unsettled == ()
         room = Path("/proc/sys/net/ipv6/neigh/default/gc_thresh3")  # of the machine: no namespace has its own
-        assert not room.exists() or int(room.read_text(encoding="ascii")) >= links.ROOM
+        assert not room.exists() or int(room.read_text(encoding="ascii")) >= ROOM
         outcomes = assertions.run(running)
         assert [one.id for one in outcomes if not one.passed] == [], [one.failures for one in outcomes]
         checked = {one.id: one.checked for one in outcomes}

@@ -15,7 +15,7 @@ from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.live.lab import hosts, lldp, names, slicing, state
 from railweave.live.lab.frr import held_sessions, rootfs, routers
-from railweave.live.lab.kernel import links, processes, tunnels
+from railweave.live.lab.kernel import links, neighbors, processes, tunnels
 from railweave.live.lab.plan import Plan, make_plan
 from railweave.live.lab.running import Machine, Running, machine
 from railweave.live.lab.state import Place, Record
@@ -288,7 +288,6 @@ def up(
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
         check_fits(machines, whole)
-        links.make_room(len(machines.wires))
         need = rootfs.need(machines.configs.values())
         frr = rootfs.find(frr_root, need, announce)
         if notice := lldp.missing(frr, need.suite):
@@ -308,6 +307,7 @@ def up(
         )
         state.write(place, record, network)
         try:
+            neighbors.raise_limits(lab, len(machines.wires))
             return _make(Running(place, plan, frr), Running(place, machines, frr), record, progress)
         except BaseException:
             clean(lab)
@@ -384,7 +384,7 @@ def down(fabric: Path) -> LabRemoval:
 
 
 def clean(lab: str) -> LabRemoval:
-    """Remove everything of a lab: the processes with its mark, the namespaces with its name, then its folder."""
+    """Remove everything of a lab: the processes with its mark, the namespaces with its name, then its folder. Limits that it raised are put back."""
     ended = processes.of_lab(lab)
     while left := processes.of_lab(lab):  # one may have started another meanwhile
         processes.end(left)
@@ -394,6 +394,7 @@ def clean(lab: str) -> LabRemoval:
     there = folder.exists()
     if there:
         shutil.rmtree(folder)
+    neighbors.restore(lab)
     return LabRemoval(len(ended), len(removed), there, tuple(strangers))
 
 

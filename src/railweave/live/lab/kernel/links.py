@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
@@ -60,36 +59,6 @@ def probe(lab: str) -> None:
                 raise LabError(f"this kernel has no {feature}: {error}") from None
     finally:
         ip(["netns", "del", name])
-
-
-ROOM = 65_536
-"""The smallest limit of IPv6 and IPv4 neighbor entries that a lab needs. Lower limits are raised to this number.
-
-The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets
-of queue pairs and of BFD.
-"""
-
-OF_A_LINK = 10
-"""The approximate number of IPv6 neighbor entries per link, for both ends and including multicast groups."""
-
-
-def make_room(links: int) -> None:
-    """Raise the limits of the neighbor tables to what ``links`` links need, at least to ``ROOM`` entries. Higher limits stay.
-
-    The limits are not lowered afterwards. If the limits cannot be read, as in a container, nothing is changed. Raises
-    ``LabError`` if a limit cannot be set.
-    """
-    room = max(ROOM, OF_A_LINK * links)
-    for family in ("ipv6", "ipv4"):
-        for limit in (
-            "gc_thresh3",
-            "gc_thresh2",
-            "gc_thresh1",
-        ):  # the highest first: the kernel collects from the second on
-            name = f"net/{family}/neigh/default/{limit}"
-            file = Path("/proc/sys", name)
-            if file.exists() and int(file.read_text(encoding="ascii")) < room:
-                set_parameters({name: room})
 
 
 ROUTER = {
