@@ -68,7 +68,7 @@ HOSTS = Opt(
     metavar="SERVERS",
 )
 LAB = Opt(
-    "Use the lab (the network as FRR routers on this machine, started by `railweave lab up`) instead of the real devices. Needs root."
+    "Use the lab (the network as FRR routers on this machine, started by `railweave lab up`) instead of the real devices. Needs root, unless you started the lab without."
 )
 SUDO = Opt(
     "Run railweave on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run as the login user."

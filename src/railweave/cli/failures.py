@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -38,7 +39,9 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
     """Run the command line and return the exit code. Each error is printed once, as JSON if the command line has ``--json``, else as text."""
     as_json = wants_json(words)
     try:
-        code = app(args=list(words), prog_name="railweave", standalone_mode=False)
+        code = _in_namespaces(words)
+        if code is None:
+            code = app(args=list(words), prog_name="railweave", standalone_mode=False)
     except RailweaveError as error:
         if as_json:
             print_json(failure(error))
@@ -56,6 +59,15 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
             error.show()
         return error.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _in_namespaces(words: Sequence[str]) -> int | None:
+    """Run the command in the namespaces of the user's labs, if it needs them; return its exit code, or None if it does not."""
+    if os.geteuid() == 0 or not {"lab", "--lab", "--rehearse"} & set(words):
+        return None
+    from railweave.api.user_labs import run_in_namespaces
+
+    return run_in_namespaces(words)
 
 
 def wants_json(words: Sequence[str]) -> bool:

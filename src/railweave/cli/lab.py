@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from railweave.live.lab.proof import Proof
 
 app = typer.Typer(
-    no_args_is_help=True, help="Run the designed network on this machine as FRR routers, test it, and inject faults."
+    no_args_is_help=True,
+    help="Run the designed network on this machine as FRR routers, test it, and inject faults. As a user, you run labs in a user namespace. "
+    "Root is needed for `lab access` and LLDP, to download FRR, to raise neighbor tables that are too small, and if the kernel refuses user namespaces.",
 )
 
 
 @app.command(short_help="Start the network as FRR routers in network namespaces.")
 @command(LabUp)
 def up(options: LabUp, *, as_json: bool, quiet: bool) -> None:
-    """Start a lab of the network on this machine: each switch runs as an FRR router, each server as a host, in a network namespace of its own. Needs root. Exits 1 if routes do not converge."""
+    """Start a lab of the network on this machine: each switch runs as an FRR router, each server as a host, in a network namespace of its own. Exits 1 if routes do not converge."""
     from railweave.api.labs import lab_up
 
     def announce(message: str) -> None:
@@ -63,7 +65,7 @@ def status(options: LabStatus, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Stop and remove a lab.")
 @command(LabDown)
 def down(options: LabDown, *, as_json: bool, quiet: bool) -> None:
-    """Remove a lab: its processes, namespaces and links, and nothing else. A lab whose start failed can be removed too. Needs root."""
+    """Remove a lab: its processes, namespaces and links, and nothing else. A lab whose start failed can be removed too."""
     from railweave.api.labs import lab_down
 
     with waiting("taking the lab down", quiet=quiet or as_json):
@@ -77,7 +79,7 @@ def down(options: LabDown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Test that a lab behaves as designed.")
 @command(LabTest)
 def test(options: LabTest, *, as_json: bool, quiet: bool) -> None:
-    """Test a running lab against assertions (statements about the design that must hold), for example that BGP sessions are up and that forwarding tables are as computed from the design. Each result is shown with its evidence. Needs root. Exits 1 if an assertion fails."""
+    """Test a running lab against assertions (statements about the design that must hold), for example that BGP sessions are up and that forwarding tables are as computed from the design. Each result is shown with its evidence. Exits 1 if an assertion fails."""
     from railweave.api.labs import lab_test
 
     with telling(quiet=quiet or as_json) as say:
@@ -136,7 +138,7 @@ def _print_sweep(swept: Sequence[LinkOutage]) -> None:
 @app.command()
 @command(LabFault)
 def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
-    """Inject faults into a running lab, and measure their effect. Needs root.
+    """Inject faults into a running lab, and measure their effect.
 
     The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and
     whether every queue pair kept a path. Exits 1 in three cases: a queue pair (RDMA connection) had no path although the design has
@@ -157,7 +159,7 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Write the forwarding tables of a running lab into a file.")
 @command(LabFib)
 def fib(options: LabFib, *, as_json: bool, quiet: bool) -> None:
-    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if these tables differ from those computed from the design."""
+    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Exits 1 if these tables differ from those computed from the design."""
     from railweave.api.labs import lab_fib
 
     with waiting("reading forwarding tables", quiet=quiet or as_json):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from railweave.live.lab.running import Machine, Running, machine
 from railweave.live.lab.state import Place, Record
 from railweave.model.network.status import present
 from railweave.progress import silent
+from railweave.tool_roots import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -229,7 +229,7 @@ class LabStart:
                 f"{counted(self.servers, 'server')}, {counted(self.links, 'link')} up in {sum(self.seconds.values()):.1f} s ({took})"
             ),
             f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}",
-            f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route",
+            f"look around: {_entering()}ip netns exec {record.lab}-{record.devices[0]} ip -6 route",
             *(f"not settled: {line}" for line in self.unsettled[:10]),
         ]
         if not self.addresses:
@@ -237,12 +237,23 @@ class LabStart:
         return "\n".join(lines)
 
 
+def _entering() -> str:
+    """Return the beginning of a command that runs in the namespaces of a user's labs; empty if root started the lab."""
+    first = os.environ.get(INSIDE)
+    return f"nsenter -t {first} --user --preserve-credentials --net --mount --uts --pid " if first else ""
+
+
 def need_root(verb: str, fabric: Path | None) -> None:
-    """Raise ``LabError`` if the user is not root. The error has the command ``lab VERB`` to run as root."""
+    """Raise ``LabError`` if the user is not root. The error has the command ``lab VERB`` to run as root.
+
+    On the command line a user who is not root gets here only without a lab: ``user_labs`` makes the user root of the labs' namespaces.
+    """
     if os.geteuid() != 0:
-        program = shutil.which(sys.argv[0]) or "railweave"
         words = verb + (f" {fabric}" if fabric else "")
-        raise LabError(f"a lab needs root, for network namespaces: run `sudo {program} {words}`")
+        raise LabError(
+            "you have no lab, and a lab of root needs root, for network namespaces: "
+            f"run `sudo {names.sudo_program()} {words}`, or first `railweave lab up` without sudo"
+        )
 
 
 def up(

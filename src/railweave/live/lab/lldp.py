@@ -19,6 +19,7 @@ from railweave.live.lab.kernel.namespace import entered
 from railweave.live.lab.names import MARK, namespace
 from railweave.model.device.bgp import ends_of
 from railweave.model.device.port_model import switch_port_names
+from railweave.tool_roots import INSIDE
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ def missing(frr: Frr, suite: str) -> str:
 
     ``suite`` is the Debian suite of the root folder.
     """
+    if os.environ.get(INSIDE):
+        return (
+            "no LLDP in this lab, so `check --lab` does not compare cables: lldpd needs root, because it changes users"
+        )
     if (frr.root / DAEMON).exists():
         return ""
     how = "apt-get install -y lldpd" if frr.root == Path("/") else f"bash {BUILD} {frr.root} {suite}"
@@ -76,7 +81,7 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
     The function returns at once; LLDP neighbors appear within about a second. ``place`` has the paths of the lab's files, ``frr`` is the
     lab's FRR.
     """
-    if not (frr.root / DAEMON).exists():
+    if missing(frr, ""):
         return
     for device in plan.devices():
         folder = place.lldp(device)

@@ -25,8 +25,9 @@ from railweave.live.lab import hosts, lldp
 from railweave.live.lab.frr.routers import daemon_pid
 from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import RUN
-from railweave.live.lab.names import MARK, namespace
+from railweave.live.lab.names import MARK, namespace, sudo_program
 from railweave.live.lab.state import Place
+from railweave.tool_roots import INSIDE
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
     An earlier listening process of the lab is ended; its keys and ports are used again. Raises ``LabError`` if OpenSSH
     is missing.
     """
+    if os.environ.get(INSIDE):
+        raise LabError(
+            "`lab access` needs root: an SSH server changes users, and listens on this machine's loopback address. "
+            f"Take the lab down, and start it with `sudo {sudo_program()} lab up`"
+        )
     place, folder = lab.place, _folder(lab.place)
     sshd, keygen = shutil.which("sshd") or shutil.which("/usr/sbin/sshd"), shutil.which("ssh-keygen")
     if sshd is None or keygen is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import sys
 from pathlib import Path
 
 FOLDER = Path("/run/railweave/lab")
@@ -35,3 +37,8 @@ def namespace(lab: str, device: str) -> str:
 def folder(lab: str) -> Path:
     """Return the folder with the files of a lab."""
     return FOLDER / lab
+
+
+def sudo_program() -> str:
+    """Return the path of the running program, for a command with sudo, which has another ``PATH``."""
+    return shutil.which(sys.argv[0]) or "railweave"
