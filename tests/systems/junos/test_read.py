@@ -468,6 +468,12 @@ def test_a_unit_without_a_number_is_not_understood() -> None:
     assert [one.line for one in found.not_understood] == [1]
 
 
+@pytest.mark.parametrize("address", ["/", "x", "10.0.0.1/33"])
+def test_a_loopback_address_that_is_none_is_not_understood(address: str) -> None:
+    found = read({"leaf1.set": f"set interfaces lo0 unit 0 family inet address {address}\n"})
+    assert [one.line for one in found.not_understood] == [1]
+
+
 def test_a_word_that_would_be_a_comment_is_printed_in_quotes() -> None:
     tree = parsed("a.set", 'set system "/*" location a\nset system name-server 10.0.0.1\n')
     assert parsed("a.conf", printed("a.conf", tree.nodes)).nodes == tree.nodes

@@ -204,8 +204,11 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
         for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
             for entry in family.entries("address") if family.text in {"inet", "inet6"} else ():
                 if entry.kind == "understood" and not entry.text.startswith(("127.", "::1/")):
-                    prefix = network(interface_address(entry.text))
-                    if prefix not in held:
+                    try:
+                        known = network(interface_address(entry.text)) in held
+                    except ValueError:
+                        known = False
+                    if not known:
                         entry.mark_unknown()
 
 
