@@ -62,6 +62,10 @@ CASES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
         lambda d: d["routes"].append({**d["routes"][1], "via": "fc00::2"}),
         "routes[4]: a second route to default in table 10000",
     ),
+    (
+        lambda d: d["nics"][0]["addresses"][0].update(origin=[]),
+        'nics[0].addresses[0].origin: [] is neither "slaac" nor "static"',
+    ),
     (lambda d: d["rules"][0].pop("from"), "rules[0]: needs a from or a to: without, it takes all traffic"),
     (lambda d: d["rules"][0].update(priority=-1), "rules[0].priority: -1 is not a whole number, 0 or more"),
     (

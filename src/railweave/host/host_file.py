@@ -104,7 +104,7 @@ def a_priority(value: object) -> int:
 
 def an_origin(value: object) -> bool:
     """Return True if an address origin is ``slaac``; the other origin is ``static``. Raises ``ValueError`` for any other value."""
-    if value in {"slaac", "static"}:
+    if value in ("slaac", "static"):  # no set: the value may be a list
         return value == "slaac"
     raise ValueError('is neither "slaac" nor "static"')
 
