@@ -200,8 +200,17 @@ def test_sequence_numbers_wrap(tmp_path: Path) -> None:
         (pcap([]) + struct.pack("<IIII", 0, 0, 1 << 30, 1 << 30), "is damaged: a packet of 1073741824 bytes"),
         (pcapng([]) + struct.pack("<II", 6, 4), "is damaged: a block of 4 bytes"),
         (gzip.compress(pcap(FRAMES))[:60], "cannot be read"),
+        (gzip.compress(pcap(FRAMES))[:10] + b"\xff" * 60, "cannot be read"),
     ],
-    ids=["empty", "text", "short header", "long packet", "short block", "cut"],  # compressed data has the time
+    ids=[
+        "empty",
+        "text",
+        "short header",
+        "long packet",
+        "short block",
+        "cut",
+        "damaged",
+    ],  # compressed data has the time
 )
 def test_what_is_no_capture_is_refused(data: bytes, why: str, tmp_path: Path) -> None:
     with pytest.raises(HostInputError, match=why):

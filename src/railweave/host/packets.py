@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import ipaddress
 import struct
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
@@ -93,7 +94,7 @@ def frames(file: Path) -> Iterator[Frame]:
             raw.seek(0)
             stream = cast("IO[bytes]", gzip.open(raw)) if packed else raw  # noqa: SIM115 - the file under it is closed
             yield from _frames(file, stream)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise HostInputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
