@@ -158,6 +158,7 @@ def test_a_model_extends_one_of_another_file_of_the_folder(tmp_path: Path) -> No
         ("switches:\n  x:\n    extends: qfx5240-64od\n    systems: [junos, nxos]", "own.yaml:4: there is no operating"),
         ('switches:\n  x:\n    extends: qfx5240-64od\n    first_releases:\n      sonic: {release: "202511", source: x}', "own.yaml:5: first_releases names 'sonic', but the switch does not run 'sonic'"),
         ("servers:\n  a: {extends: b}\n  b: {extends: a}", "extends itself"),
+        ("servers:\n  a: {extends: [dgx-h100]}", "own.yaml:2: extends: not a name"),
         ("servers:\n  a: 4", "own.yaml:2: a: not a map"),
         (
             "servers:\n  a:\n    extends: dgx-h100\n    nics:\n      gpu: {nic: cx9, names: [e0], rdma: [], source: x}",

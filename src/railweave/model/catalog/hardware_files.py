@@ -346,6 +346,9 @@ def _whole(
     others: dict[str, Model] = getattr(known, section)
     given = {key: value for key, value in entry.given.items() if key != "extends"}
     at = (*entry.at, "extends")
+    if not isinstance(parent, str):
+        problems.append(entry.document.problem(at, "extends: not a name", "name the model that it extends"))
+        return None
     if parent in named and parent != name:
         if parent in around:
             problems.append(entry.document.problem(at, f"{name} extends itself", "name another model"))
