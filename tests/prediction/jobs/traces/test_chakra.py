@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import resource
 import sys
 from pathlib import Path
 
@@ -250,3 +251,15 @@ def test_odd_bytes_end_in_words(tmp_path: Path) -> None:
             refused += 1
             assert ".et" in str(error)  # noqa: PT017 - which of them, and how many, is chance
     assert refused > 100
+
+
+def test_a_small_trace_is_read_where_memory_is_limited(tmp_path: Path) -> None:
+    """One read of the most that a trace may have, 2 GiB, would take them before the file is looked at."""
+    folder = write(tmp_path, [[node(1, "COMP", 100)]])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (512 << 20), before[1]))
+    try:
+        assert len(read_trace(folder).ranks) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
