@@ -38,6 +38,7 @@ static bool read_path(const struct rw_json *from, struct rw_host_path *path) {
   if (!slash) return false;
   *slash = 0;
   path->prefix_bits = atoi(slash + 1);
+  if (path->prefix_bits < 0 || path->prefix_bits > 128) return false;
   if (inet_pton(AF_INET6, text, path->prefix) != 1) {
     // IPv4: as the GID table shows it, mapped into ::ffff:0:0/96.
     if (inet_pton(AF_INET, text, path->prefix + 12) != 1) return false;

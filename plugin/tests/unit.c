@@ -169,6 +169,11 @@ static void host_files(void) {
   CHECK(f.n_nics == 0 && !f.nics);
   f = rw_host_file_read("/nonexistent");
   CHECK(f.n_nics == 0);
+  f = host_file(
+      "{\"schema\": 1, \"nics\": [{\"rdma\": \"x\", \"addresses\": [{\"prefix\": \"10.0.0.0/2147483647\"}, "
+      "{\"prefix\": \"10.0.0.0/-5\"}, {\"prefix\": \"fc00::/129\"}, {\"prefix\": \"10.0.0.0/31\"}]}]}");
+  CHECK(f.n_nics == 1 && f.nics[0].n_paths == 1 && f.nics[0].paths[0].prefix_bits == 127);
+  rw_host_file_free(&f);
 }
 
 static struct ibv_gid_entry entry(const char *address, int index, unsigned type) {
