@@ -201,7 +201,8 @@ static bool whole(struct rw_link *link, struct rw_cursor *body, int *type) {
   uint16_t version = rw_get16(&header);
   *type = rw_get16(&header);
   uint32_t length = rw_get32(&header);
-  if (magic != RW_WIRE_MAGIC || version != RW_WIRE_VERSION || length > RW_WIRE_BODY) {
+  // No message is of type 0, which rw_link_receive gives where there is none yet: nothing behind it would be read.
+  if (magic != RW_WIRE_MAGIC || version != RW_WIRE_VERSION || length > RW_WIRE_BODY || *type == 0) {
     if (!link->failed && magic == RW_WIRE_MAGIC && version != RW_WIRE_VERSION) complain_of_version(link, version);
     link->failed = true;
     return false;

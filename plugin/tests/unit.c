@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "json.h"
+#include "link.h"
 #include "live.h"
 #include "name_list.h"
 #include "params.h"
@@ -360,6 +362,20 @@ static uint64_t hash(uint64_t sum, const void *data, size_t n) {
 }
 
 // What two hosts exchange, by version: whoever changes it raises RW_WIRE_VERSION, and records the new sum here.
+static void connections(void) {
+  static struct rw_link link;
+  struct rw_cursor body;
+  uint8_t header[RW_WIRE_HEADER];
+  struct rw_cursor c = {.at = header, .end = header + sizeof(header)};
+  int pair[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  link.fd = pair[1];
+  rw_put32(&c, RW_WIRE_MAGIC), rw_put16(&c, RW_WIRE_VERSION), rw_put16(&c, 0), rw_put32(&c, 0);
+  CHECK(write(pair[0], header, sizeof(header)) == sizeof(header));
+  CHECK(rw_link_receive(&link, &body) == 0 && link.failed);  // type 0, behind which nothing would be read
+  close(pair[0]), close(pair[1]);
+}
+
 static void wire(void) {
   static const uint64_t sum_of_version_3 = 0xeaf801e018f2b73au;
   uint8_t buffer[RW_WIRE_BODY];
@@ -459,6 +475,7 @@ int main(void) {
   addresses();
   pair_tables();
   records();
+  connections();
   wire();
   histograms();
   live();
