@@ -14,6 +14,7 @@ case_() {
 }
 
 ./unit
+./fuzz
 ./weights
 if [ -x ./system-verbs ]; then ./system-verbs && echo "plugin: layout as in the system's verbs.h"; else
   echo "plugin: rdma-core's header is not installed; layout checked against recorded numbers only"; fi
