@@ -107,8 +107,12 @@ def test_points_are_read_with_their_lines(tmp_path: Path) -> None:
     (point,) = read_points(path, bare)
     assert point.values == {"size": "1048576", "qps": "4"}
     assert point.time_us == 12.5
-    path.write_text("size,qps,time_us\n1M,4,fast\n")
-    with pytest.raises(InputError, match="needs a number"):
+    for row in ("1M,4,fast", "1M", "4"):
+        path.write_text(f"qps,time_us,size\n{row}\n")
+        with pytest.raises(InputError, match=r"points.csv:2: the row needs a number"):
+            read_points(path, bare)
+    path.write_text(f'size,qps,time_us\n1M,4,12.5\n1M,4,"{"1" * 200_000}')
+    with pytest.raises(InputError, match=r"points.csv:2: not a table: field larger than"):
         read_points(path, bare)
 
 

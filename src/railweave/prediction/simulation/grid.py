@@ -25,7 +25,7 @@ from railweave.progress import silent
 from railweave.reading import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
     from railweave.model.network.model import Network
@@ -350,20 +350,29 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
         text = read_text(path)
     except FileNotFoundError:
         raise InputError([Problem(FileLine(str(path)), "no such file", "name a CSV file of measured points")]) from None
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    for number, row in enumerate(rows, 2):
-        try:
-            values = {
-                name: str(sizes(row[name])[0]) if name == "size" else text_of_cell(row[name])
-                for name in names & row.keys()
-            }
-            point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
-        except (KeyError, ValueError, TypeError, InputError):
-            description = f"the row needs a number in {TIME} or {BUS}, and sizes such as 4G"
-            fix = f"write columns {', '.join(sorted(names))} and {TIME}"
-            raise InputError([Problem(FileLine(str(path), number), description, fix)]) from None
-        points.append(point)
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    try:
+        for number, row in enumerate(rows, 2):
+            points.append(_point(row, names, FileLine(str(path), number)))
+    except csv.Error as error:
+        description = f"not a table: {error}"
+        raise InputError(
+            [Problem(FileLine(str(path), rows.line_num), description, "close the quotation marks")]
+        ) from None
     return points
+
+
+def _point(row: Mapping[str, str], names: Set[str], place: FileLine) -> Point:
+    """Return the measured point in a row. ``names`` are the varied settings. Raises ``InputError`` at ``place`` if the row is invalid."""
+    try:
+        values = {
+            name: str(sizes(row[name])[0]) if name == "size" else text_of_cell(row[name]) for name in names & row.keys()
+        }
+        return Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
+    except (KeyError, ValueError, TypeError, InputError):
+        description = f"the row needs a number in {TIME} or {BUS}, and sizes such as 4G"
+        fix = f"write columns {', '.join(sorted(names))} and {TIME}"
+        raise InputError([Problem(place, description, fix)]) from None
 
 
 def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
