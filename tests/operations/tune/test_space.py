@@ -75,6 +75,7 @@ def test_a_knob_that_cannot_be_is_told_at_its_line(tmp_path: Path, line: str, wr
     ("old", "new", "line", "wrong"),
     [
         ("fabric: bed.yaml", "fabric: bet.yaml", 2, "there is no file"),
+        ("fabric: bed.yaml", f"fabric: {'bed' * 100}.yaml", 2, "there is no file"),
         ("trials: 6", "trial: 6", 9, "trials"),
         ("seeds: 2", "goals: 2", 10, "goal"),
         ("goal:\n", "goal:\n  job: j.yaml\n", 4, "a job and collectives"),

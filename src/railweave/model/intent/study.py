@@ -343,6 +343,13 @@ class StudyFile:
         return None if self.study.goal.job is None else self.path.parent / self.study.goal.job
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for the file system, or a folder that cannot be searched
+        return False
+
+
 def read_study(path: Path) -> StudyFile:
     """Read a study file. Raises ``SpecError`` with the file and line of every fault, including files that do not exist."""
     document = read_document(path, start="docs/simulation-files.md shows a study file")
@@ -350,7 +357,7 @@ def read_study(path: Path) -> StudyFile:
     absent: list[Problem] = []
     named = ((("fabric",), study.fabric), (("goal", "job"), study.job), (("bench", "mpi_script"), study.mpi_script))
     for location, file in named:
-        if file is not None and not file.is_file():
+        if file is not None and not _is_file(file):
             fix = "the path is relative to the folder of the study file"
             absent.append(document.problem(location, f"there is no file {file}", fix))
     if absent:
