@@ -67,7 +67,6 @@ KEPT = {
     "live/lab/test_undo.py::test_what_undoes_a_line_leaves_nothing_of_it": 1,
     "model/config/test_line_designs.py::test_typed_commands_give_the_new_configuration_and_leave_no_name_behind": 1,
     "model/intent/test_nothing_is_lost.py::test_what_is_asked_is_rendered_or_named": 1,
-    "model/state/test_fuzz.py::test_odd_answers_are_read_without_an_exception": 1,
     "operations/bench/running/test_pairs.py::test_an_end_in_the_middle_leaves_no_server_and_loses_no_result": 1,
     "operations/bench/test_launchers.py::test_each_prefix_leaves_the_rows_of_the_bare_output": 12,
     "operations/bench/test_page.py::test_nothing_is_wider_than_the_window": 1,

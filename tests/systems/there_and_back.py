@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.compare import compare
 from railweave.model.device.fields import differences
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.device.reading import Reading
     from railweave.model.network.model import Network
     from railweave.systems.protocol import Reader
-
-FUZZED = int(os.environ.get("FUZZED", "800"))
-"""How many texts a fuzz test tries: a million by hand."""
 
 
 def reader(nos: str) -> Reader:
@@ -57,42 +51,3 @@ def one_of_each_role(network: Network) -> Iterable[str]:
 def unknown(found: Reading) -> list[str]:
     """What was not understood, each with its line."""
     return [f"{one.line}: {one.path}" for one in found.not_understood]
-
-
-def mangled(texts: Sequence[Sequence[str]], rng: random.Random, words: Sequence[str]) -> str:
-    """A text of up to 4 KB: lines of others dropped, doubled, moved, with other words or characters in them."""
-    whole = rng.choice(texts)
-    start = rng.randrange(max(1, len(whole)))
-    lines = list(whole[start : start + rng.randrange(1, 120)])
-    for _ in range(rng.randrange(1, 8)):
-        at = rng.randrange(len(lines)) if lines else 0
-        match rng.randrange(6) if lines else 5:
-            case 0:
-                del lines[at]
-            case 1:
-                lines.insert(rng.randrange(len(lines)), lines[at])
-            case 2:
-                parts = lines[at].split(" ")
-                parts[rng.randrange(len(parts))] = rng.choice(words)
-                lines[at] = " ".join(parts)
-            case 3:
-                place = rng.randrange(len(lines[at]) + 1)
-                lines[at] = lines[at][:place] + chr(rng.choice([*range(1, 256), 0x661, 0x2028])) + lines[at][place:]
-            case 4:
-                lines[at] = " " * rng.randrange(5) + lines[at].strip()
-            case _:
-                lines.append(" ".join(rng.choices(words, k=rng.randrange(1, 6))))
-    return "\n".join(lines)[:4096]
-
-
-def survives(read: Reader, texts: Mapping[str, str]) -> None:
-    """Read a text that may be anything: it is read, or its form is refused with the line."""
-    try:
-        read.read(texts)
-        for file, text in texts.items():
-            read.parsed(file, text)
-    except RenderError as error:
-        refused = error
-    else:
-        return
-    assert refused.line, refused

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import cache
 
@@ -21,12 +20,10 @@ from railweave.systems import system
 from tests.analysis.routing.fabrics import fabrics
 from tests.protection.test_sessions import guarded
 from tests.retarget import ON_DELL, retargeted
-from tests.systems.dell_sonic import fuzz
 from tests.systems.there_and_back import unknown
 
 SYSTEM = system("dell_sonic")
 UNSAID = tuple(catalog().systems["dell_sonic"].reads.unsaid)
-FUZZED = int(os.environ.get("RAILWEAVE_FUZZ", "250"))
 
 
 def read(text: str) -> Reading:
@@ -493,11 +490,6 @@ def test_lists_and_route_maps_are_in_the_order_of_their_numbers() -> None:
     assert (first.action.accept, first.action.local_preference) == (False, 50)
     assert (first.match.prefix_list, first.match.family, first.match.community) == ("L", "ipv4", "C")
     assert (second.action.accept, second.action.add_communities) == (True, ("C",))
-
-
-@pytest.mark.slow
-def test_no_text_is_too_much() -> None:
-    assert fuzz.tried(every_line(), 1, FUZZED) > 0
 
 
 def test_a_port_of_the_fabric_without_its_session_keeps_its_addresses() -> None:

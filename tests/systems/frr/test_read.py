@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import re
-
 import pytest
 
 from railweave.errors import RenderError
@@ -17,7 +14,7 @@ from tests.model.config.variants import networks
 from tests.model.intent.asked import FABRICS
 from tests.model.intent.trial import trial, with_value
 from tests.retarget import retargeted
-from tests.systems.there_and_back import FUZZED, lost, mangled, one_of_each_role, reader, survives, unknown
+from tests.systems.there_and_back import lost, one_of_each_role, reader, unknown
 
 SECURED = {
     name: with_value(raw, ("management", "snmp", "clients"), ["172.20.0.0/24"]) if "management" in raw else raw
@@ -219,23 +216,6 @@ def test_lines_are_numbered_as_they_stand() -> None:
     assert len(found) > 100
     for one in found:
         assert lines[one.line - 1].strip() == one.path.rpartition(" / ")[2]
-
-
-def fuzz(count: int, seed: int = 0) -> None:
-    rng = random.Random(seed)  # noqa: S311 - no secret
-    network = retargeted("evpn-functional", "frr")
-    configs = [device_config(network, one) for one in one_of_each_role(network)]
-    texts = [UNNUMBERED, NUMBERED, *(text for one in configs for text in system("frr").files(one).values())]
-    filters = ["table inet x {\n chain input {\n  ip saddr { 10.0.0.0/8 } tcp dport 22 accept\n }\n}\n"]
-    words = [*dict.fromkeys(re.findall(r"\S+", " ".join(texts + filters))), "0", "-1", "9" * 30, "::", "/", "{", "}"]
-    split, other = [one.splitlines() for one in texts], [one.splitlines() for one in filters]
-    for _ in range(count):
-        survives(READ, {"frr.conf": mangled(split, rng, words), "nftables.conf": mangled(other, rng, words)})
-
-
-@pytest.mark.slow
-def test_anything_is_read_or_refused_with_its_line() -> None:
-    fuzz(FUZZED)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 
 import pytest
@@ -18,7 +17,7 @@ from tests.model.config.variants import networks
 from tests.model.intent.asked import FABRICS
 from tests.model.intent.trial import trial, with_value
 from tests.retarget import retargeted
-from tests.systems.there_and_back import FUZZED, lost, mangled, one_of_each_role, reader, survives, unknown
+from tests.systems.there_and_back import lost, one_of_each_role, reader, unknown
 
 SECURED = {
     name: with_value(raw, ("management", "snmp", "clients"), ["172.20.0.0/24"]) if "management" in raw else raw
@@ -198,48 +197,6 @@ def test_what_is_no_table_of_rows_is_not_understood() -> None:
         {"x": '{"PORT": [1, {"a": 2}],\n "VLAN": {"Vlan2": 3, "Vlan3": {"vlanid": {"b": 4}}},\n "NEW": {"k": {}}}'}
     )
     assert unknown(found) == ["2: VLAN|Vlan3 vlanid {...}", "3: NEW|k", "1: PORT", "2: VLAN|Vlan2"]
-
-
-def fuzz(count: int, seed: int = 0) -> None:
-    rng = random.Random(seed)  # noqa: S311 - no secret
-    files = leaf()
-    texts = [json.dumps(MANAGED, indent=1), files["config_db.json"]]
-    words = [
-        *dict.fromkeys(re.findall(r"[\w.:/|]+", texts[0])),
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        '"',
-        "null",
-        "-1",
-        "9" * 30,
-        "1e999",
-    ]
-    tables: dict[str, dict[str, dict[str, object]]] = json.loads(texts[1]) | MANAGED
-    values = [value for rows in tables.values() for row in rows.values() for value in row.values()]
-    split, routing = [one.splitlines() for one in texts], files["frr.conf"].splitlines()
-    for place in range(count):
-        if place % 2:
-            survives(READ, {"config_db.json": mangled(split, rng, words)})
-            continue
-        made = {
-            table: {
-                rng.choice([key, *words]): {
-                    name: rng.choice([value, value, rng.choice(values), rng.choice(words), None, -1, [], {}])
-                    for name, value in row.items()
-                }
-                for key, row in rng.sample(list(rows.items()), min(3, len(rows)))
-            }
-            for table, rows in rng.sample(list(tables.items()), 12)
-        }
-        survives(READ, {"config_db.json": json.dumps(made), "frr.conf": mangled([routing], rng, words)})
-
-
-@pytest.mark.slow
-def test_anything_is_read_or_refused_with_its_line() -> None:
-    fuzz(FUZZED)
 
 
 @pytest.mark.slow

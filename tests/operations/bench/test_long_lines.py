@@ -1,4 +1,4 @@
-"""No output makes a reader or a rule raise, whatever is in it (``tests/operations/bench/fuzz.py``)."""
+"""Long lines of outputs take no longer than their length."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ import time
 import pytest
 
 from railweave.operations.bench.triage.triage import triage
-from tests.operations.bench.fuzz import run
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_odd_texts_are_read_without_an_exception(seed: int) -> None:
-    run(1_000, seed)
-
 
 LONG = {
     "affinity": "h:1:2 [0] NCCL INFO Affinity for GPU 0 is " + " (GPU affinity = ; CPU affinity = " * 200,
