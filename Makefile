@@ -33,7 +33,7 @@ help:
 	@echo "make bench     measure build and prediction at 1,024 to 32,768 GPUs (half an hour)"
 	@echo "make validation  the packet engine against models and tables; draws its pictures"
 	@echo "make validate-all  every check of every file of every example (an hour, 16 GB)"
-	@echo "make fuzz      fuzz the packet engine for FUZZ_SECONDS (600); nightly Rust, cargo-fuzz"
+	@echo "make fuzz      fuzz every parser and the packet engine for FUZZ_SECONDS (600) in all; nightly Rust, cargo-fuzz"
 	@echo "make soak      the plugin under random faults, plain and under sanitizers"
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core over the plugin, without a GPU"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests"
@@ -134,11 +134,16 @@ test-rxe: plugin
 
 FUZZ_SECONDS ?= 600
 
-fuzz:
+# Half of the time for the parsers in Python, a tenth for the plugin's in C, a fifth for each target of the engine.
+fuzz: $(STAMP) $(CMAKE)
+	$(BIN)/python -m tests.fuzz --seconds $$(($(FUZZ_SECONDS) / 2))
+	$(CMAKE) -S plugin -B $(PLUGIN)-fuzz -DRAILWEAVE_SANITIZE=address,undefined > /dev/null
+	$(CMAKE) --build $(PLUGIN)-fuzz --parallel 2 --target fuzz > /dev/null
+	$(PLUGIN)-fuzz/fuzz $$(($(FUZZ_SECONDS) / 10))
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz"; exit 1; }
 	@cargo +nightly --version >/dev/null 2>&1 || { echo "nightly Rust is missing: rustup toolchain install nightly"; exit 1; }
-	cd crates/sim && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS) -max_len=768 -timeout=20
-	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=20
+	cd crates/sim && cargo +nightly fuzz run scenario -- -max_total_time=$$(($(FUZZ_SECONDS) / 5)) -max_len=768 -timeout=20
+	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$$(($(FUZZ_SECONDS) / 5)) -max_len=512 -timeout=20
 
 # Ray is installed beside the virtual environment: it is too large for everybody's.
 RAY := .validators/ray
