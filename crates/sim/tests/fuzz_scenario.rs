@@ -29,13 +29,14 @@ fn what_was_found_stays_mended() {
 fn random_scenarios_keep_the_laws() {
     // SCENARIOS=1000000 cargo test --release --test fuzz_scenario: as long as one likes
     let count = std::env::var("SCENARIOS").map_or(3000, |count| count.parse().expect("SCENARIOS is a number"));
-    let (mut ended, mut sums) = (0, [0u64; 11]);
+    let (mut ended, mut reached, mut sums) = (0, 0, [0u64; 11]);
     for index in 0..count {
         let bytes: Vec<u8> = (0..64).flat_map(|word| mix(index, word).to_le_bytes()).collect();
         let run = std::panic::catch_unwind(|| keeps_the_laws(&Scenario::new(&bytes)));
         let run = run.unwrap_or_else(|_| panic!("scenario {index} breaks a law, see above"));
         ended += u64::from(run.ended);
         let c = run.counters;
+        reached += u64::from(c.hops > 0);
         for (sum, part) in sums.iter_mut().zip([
             c.dropped_ingress,
             c.dropped_egress,
@@ -52,6 +53,8 @@ fn random_scenarios_keep_the_laws() {
             *sum += part;
         }
     }
+    println!("{reached} of {count} scenarios sent packets over a cable, {ended} ended by themselves");
+    assert!(reached * 2 > count, "{reached} of {count} scenarios sent packets over a cable");
     assert!(ended * 4 > count, "{ended} of {count} runs ended by themselves");
     assert!(sums.iter().all(|&sum| sum > 0), "some mechanism was never used: {sums:?}");
 }
