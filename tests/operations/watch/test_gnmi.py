@@ -111,6 +111,8 @@ def test_words_decimals_and_what_is_no_number() -> None:
     _, floats = numbers([one for one, _, _ in cases], [one.SerializeToString() for _, one, _ in cases])
     assert [None if np.isnan(one) else one for one in floats.tolist()] == [pytest.approx(one) for _, _, one in cases]
     assert np.isnan(numbers(["in_octets"], [b"\xff\xff\xff"])[1][0]), "bytes that are no value"
+    for number in (float("inf"), float("-inf"), float("nan")):
+        assert np.isnan(numbers(["in_octets"], [message("TypedValue")(float_val=number).SerializeToString()])[1][0])
 
 
 def test_rates_and_counters_that_fall() -> None:

@@ -7,6 +7,7 @@ time. Then all its values are decoded at once. So no number is lost, even if the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def numbers(
         floats[doubles] = np.ascontiguousarray(data[doubles, 1:9]).view("<f8").ravel()
     for place in map(int, np.flatnonzero(~(varints | doubles))):
         number = _number(metrics[place], values[place])
-        if number is not None:
+        if number is not None and isfinite(number):
             floats[place] = number
             counts[place] = min(max(int(number), 0), (1 << 64) - 1)
     floats[~np.isfinite(floats)] = np.nan
