@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from railweave.errors import OutputError
+from railweave.guard import removed_if_killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -161,13 +162,15 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
     ``mode``.
     """
     place = path.with_name(unguessable(path.name))
-    try:
-        with os.fdopen(os.open(place, _NEW, mode), "wb") as stream:
-            stream.write(content)
-        yield place
-    finally:
-        with contextlib.suppress(OSError):
-            place.unlink(missing_ok=True)
+    guard = contextlib.nullcontext() if mode & 0o077 else removed_if_killed(place)  # a private file holds secrets
+    with guard:
+        try:
+            with os.fdopen(os.open(place, _NEW, mode), "wb") as stream:
+                stream.write(content)
+            yield place
+        finally:
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
 
 
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path  # noqa: TC003 - dataclasses read it
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.guard import removed_if_killed
 from railweave.live.collect.queries import ask_all
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
@@ -87,6 +88,7 @@ class CaptureFolder:
         self._characters = 0
         self._of_device: dict[str, dict[str, int]] = {}
         self._staging = target.with_name(unguessable(target.name))
+        self._guard = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         """Create a temporary folder for the capture.
@@ -98,6 +100,7 @@ class CaptureFolder:
             raise InputError([Problem(FileLine(str(self._target)), "exists and is no capture that was collected", fix)])
         try:
             self._target.parent.mkdir(parents=True, exist_ok=True)
+            self._guard.enter_context(removed_if_killed(self._staging))
             self._staging.mkdir(mode=0o700)
             self._folder = Folder(self._staging)
         except OSError as error:
@@ -174,6 +177,7 @@ class CaptureFolder:
         with contextlib.suppress(OSError):
             self._folder.__exit__()
         shutil.rmtree(self._staging, ignore_errors=True)
+        self._guard.close()
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Writing of a folder completely or not at all.
 
-New content is first written completely into a staging folder inside the target. Then the files are renamed into place,
-which needs no additional space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists
-the files that a build owns. Only these files are ever replaced or removed.
+New content is first written completely into a staging folder beside the target. Then all other files are linked into it, and one
+rename exchanges the two folders (``swap``). If that is impossible, for example because the target is a mount point or the working
+directory, the files are renamed into place one by one. A failure before the renaming leaves the old output unchanged.
+``manifest.json`` lists the files that a build owns. Only these files are ever replaced or removed. After ``kill -9``, a guard
+removes the staging folder (``railweave.guard``).
 """
 
 from __future__ import annotations
@@ -14,22 +16,24 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 import shutil
 import signal
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.guard import removed_if_killed
 from railweave.manifest import HELD, MANIFEST, STAGING, VERSION, digest, is_below, read_manifest
+from railweave.outputs.folder.swap import can_be_swapped, exchange, link_rest, rescue
 from railweave.outputs.rendering.network import CONFIG_FILE
 from railweave.workers import spreading
 from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence, Set
+    from pathlib import Path
 
 
 @contextlib.contextmanager
@@ -150,9 +154,10 @@ def write_folder(
             changed = [
                 name for name, content in wanted.items() if _top(name) not in there or output.read(name) != content
             ]
-            for left in folder.glob(f"{STAGING}*"):  # left by a build that was killed
-                shutil.rmtree(left, ignore_errors=True)
-            staging = opened.enter_context(_staging(folder))
+            target = folder.resolve()  # a link to the folder stays
+            for left in (*folder.glob(f"{STAGING}*"), *target.parent.glob(f"{_beside(target)}{'?' * 8}")):
+                shutil.rmtree(left, ignore_errors=True)  # left by a build that was killed, and its guard too
+            staging, swaps = opened.enter_context(_staging(target))
             for name in changed:
                 _write(staging, name, wanted[name], private=private)
             moves = {
@@ -161,7 +166,8 @@ def write_folder(
                 if _differs(path, content)
             }
             with _uninterrupted():
-                _install(output, staging, changed, stale, there)
+                if not (swaps and (changed or stale) and _swapped(target, staging, [*changed, *stale])):
+                    _install(output, staging, changed, stale, there)
                 for path, place in moves.items():
                     place.replace(path)
     except OSError as error:
@@ -208,15 +214,52 @@ def _differs(path: Path, content: bytes) -> bool:
         return True
 
 
+def _beside(folder: Path) -> str:
+    """Return the beginning of the names of staging folders beside a folder; eight characters follow."""
+    return f"{STAGING}{folder.name}."
+
+
 @contextlib.contextmanager
-def _staging(folder: Path) -> Generator[Folder]:
-    """Yield a temporary folder on the same file system as the output. The folder is always removed at the end."""
-    staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
-    try:
+def _staging(folder: Path) -> Generator[tuple[Folder, bool]]:
+    """Yield (temporary folder on the same file system as ``folder``, True if the two can be exchanged).
+
+    The temporary folder is beside ``folder``, or in it if they cannot be exchanged. It is always removed at the end.
+    """
+    with contextlib.ExitStack() as left:
+        try:
+            staging, swaps = left.enter_context(_temporary(folder.parent, _beside(folder))), True
+        except OSError:  # only the folder itself may be written
+            staging, swaps = folder, False
+        if not (swaps := swaps and can_be_swapped(folder, staging)):
+            staging = left.enter_context(_temporary(folder, STAGING))
         with Folder(staging) as opened:
-            yield opened
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+            yield opened, swaps
+
+
+@contextlib.contextmanager
+def _temporary(above: Path, prefix: str) -> Generator[Path]:
+    """Create a folder below ``above`` whose name cannot be guessed. It is removed at the end, also after ``kill -9``."""
+    path = above / f"{prefix}{secrets.token_hex(4)}"
+    with removed_if_killed(path):
+        path.mkdir(mode=0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _swapped(folder: Path, staging: Folder, names: Sequence[str]) -> bool:
+    """Exchange a folder with the complete staging folder. Return False if that is impossible; the folder is then unchanged.
+
+    ``names`` are the files that the build writes or removes. All others are linked into the new folder.
+    """
+    try:
+        links = link_rest(folder, staging.path, names)
+        exchange(folder, staging.path)
+    except OSError:
+        return False
+    rescue(staging.path, folder, links, names)
+    return True
 
 
 def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None:
