@@ -22,9 +22,9 @@ _WORD = re.compile(r"[\w.-]{1,32}")
 class SecretError(RailweaveError):
     """The error for a secret that cannot be read. ``what`` describes the error, ``fix`` the remedy."""
 
-    def __init__(self, what: str, fix: str = "") -> None:
-        super().__init__(what, fix)
-        self.what = what
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message, fix)
+        self.what = message
         self.fix = fix
 
     def __str__(self) -> str:

@@ -281,9 +281,9 @@ def _problems(run: PlannedRun, source: str, file: str) -> Iterator[Problem]:
     begin = max(source.find(f'"name": {json.dumps(run.name)}'), 0)
     of_test = _of_collective(run.test) if isinstance(run.test, NcclTests) else _of_perftest(run.test)
     limits = {"timeout_s": (run.timeout_s, 1, _LONGEST_S), "round": (run.round, 0, 1 << 31)}
-    for value, what, fix in (*_out_of_range(limits), *of_test):
+    for value, problem, fix in (*_out_of_range(limits), *of_test):
         at = max(source.find(json.dumps(value), begin), begin)
-        yield Problem(FileLine(file, source.count("\n", 0, at) + 1), f"{run.name}: {what}", fix)
+        yield Problem(FileLine(file, source.count("\n", 0, at) + 1), f"{run.name}: {problem}", fix)
 
 
 def _of_collective(test: NcclTests) -> Iterator[tuple[object, str, str]]:

@@ -1,4 +1,4 @@
-"""The exchange of a whole folder by one rename: whoever looks sees all old files or all new ones, also after ``kill -9``.
+"""The exchange of a whole folder by one rename: a reader sees all old files or all new ones, also after ``kill -9``.
 
 The new folder is made beside the old one, on the same file system. Files that stay are linked into it: a hard link takes no space.
 Then ``renameat2(RENAME_EXCHANGE)`` exchanges the two (Linux 3.15; ext4, XFS, Btrfs, tmpfs). A shell whose working directory is the
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _EXCHANGE = 2
 _HERE = -100
-"""``AT_FDCWD``"""
+"""The handle of the working directory, from which relative paths begin (AT_FDCWD of fcntl.h)."""
 
 Links = dict[str, tuple[int, int]]
 """The device and inode of each linked file, by path below the folder."""
@@ -98,13 +98,13 @@ def _alike(old: Path, new: Path) -> None:
     shutil.copystat(old, new)
 
 
-def exchange(one: Path, other: Path) -> None:
+def exchange(first: Path, second: Path) -> None:
     """Exchange two folders. Raises ``OSError`` if the kernel or the file system cannot do that; both are then unchanged."""
     library = ctypes.CDLL(None, use_errno=True)
     call = getattr(library, "renameat2", None)
     if call is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), ctypes.c_uint(_EXCHANGE)):
+    if call(_HERE, os.fsencode(first), _HERE, os.fsencode(second), ctypes.c_uint(_EXCHANGE)):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
@@ -114,7 +114,7 @@ def rescue(old: Path, new: Path, links: Mapping[str, tuple[int, int]], ours: Col
 
     ``links`` are the linked files, and ``ours`` the files that the build has written or removed.
     """
-    own = frozenset(ours)
+    of_build = frozenset(ours)
     for above, folders, files in os.walk(old):
         relative = os.path.relpath(above, old)
         prefix = "" if relative == "." else f"{relative}/"
@@ -124,6 +124,6 @@ def rescue(old: Path, new: Path, links: Mapping[str, tuple[int, int]], ours: Col
             path = f"{prefix}{name}"
             with contextlib.suppress(OSError):
                 status = (old / path).lstat()
-                if path not in own and links.get(path) != (status.st_dev, status.st_ino):
+                if path not in of_build and links.get(path) != (status.st_dev, status.st_ino):
                     (new / prefix).mkdir(parents=True, exist_ok=True)
                     (old / path).rename(new / path)
