@@ -117,7 +117,9 @@ def redacted(text: str) -> str:
             return HIDDEN
         return communities.setdefault(value, f"<hidden-{len(communities) + 1}>")
 
-    text = gated(text, lambda _place, value: value if _STANDS_FOR.fullmatch(value) else replace(_place, value))
+    text = gated(
+        text, lambda _place, value: value if _STANDS_FOR.fullmatch(value.rstrip(";,")) else replace(_place, value)
+    )
     return text.replace("<hidden-1>", HIDDEN) if len(communities) == 1 else text
 
 
@@ -125,7 +127,7 @@ def hidden(statement: str) -> str:
     """Return statements for display, with secrets hidden. Each line must begin with the names of its parent statements."""
 
     def replace(_place: Sequence[str], value: str) -> str:
-        return value if _STANDS_FOR.fullmatch(value) else HIDDEN
+        return value if _STANDS_FOR.fullmatch(value.rstrip(";,")) else HIDDEN
 
     return "\n".join(
         _edited(line, _words(_spans(line, 0), (), lines=False), replace) if STEMS.search(line) else line
@@ -148,7 +150,7 @@ class Gate:
         """Return the device's text with ``<hidden:NAME>`` in place of each secret. Existing references stay unchanged."""
 
         def replace(place: Sequence[str], value: str) -> str:
-            if _STANDS_FOR.fullmatch(value) and not _UNNAMED.fullmatch(value):
+            if _STANDS_FOR.fullmatch(value.rstrip(";,")) and not _UNNAMED.fullmatch(value):
                 return value
             where = _slug(place)
             key = (where, value.strip('"'))
@@ -335,7 +337,10 @@ def _lines(text: str) -> Iterator[_Secret]:
             column = len(line) - len(line.lstrip())
             while above and above[-1][0] >= column:
                 above.pop()
-            if STEMS.search(line):
+            if STEMS.search(line) and bare[0] in "{[<" and _is_document(bare):  # one among lines
+                found = (_xml if bare[0] == "<" else _json)(line)
+                yield from (secret._replace(start=secret.start + place, end=secret.end + place) for secret in found)
+            elif STEMS.search(line):
                 statement, mark, _ = line.partition(f"## {_SECRET_MARK}")
                 outside = [word for words in _near_lines([words for _, words in above]) for word in words]
                 find = _marked if mark else _words
@@ -343,7 +348,9 @@ def _lines(text: str) -> Iterator[_Secret]:
             if _BANNER.match(bare):
                 banner = True
             if column or not bare.startswith(("set ", "!")):
-                above.append((column, _cleaned(bare.split()[:_MOST_PARENTS]) if STEMS.search(line) else bare.split()[:8]))
+                above.append(
+                    (column, _cleaned(bare.split()[:_MOST_PARENTS]) if STEMS.search(line) else bare.split()[:8])
+                )
         place += len(line) + 1
 
 

@@ -113,7 +113,9 @@ def is_secret_name(above: Sequence[str], name: str) -> bool:
     return any(_of_snmp(part) for part in above) or name_words(above[-1]) == ("communities",)
 
 
-_PLAIN = re.compile(r"-?[\d.,:/-]+|[0-9a-fA-F:.]{3,39}(?:/\d+)?|[A-Za-z-]{1,20}\d+(?:[/:.]\d+)*|/(?:[\w.-]+/)+[\w.-]+|[\w.-]{1,60}\.(?:key|pem|crt|cer)|")
+_PLAIN = re.compile(
+    r"-?[\d.,:/-]+|[0-9a-fA-F:.]{3,39}(?:/\d+)?|[A-Za-z-]{1,20}\d+(?:[/:.]\d+)*|/(?:[\w.-]+/)+[\w.-]+|[\w.-]{1,60}\.(?:key|pem|crt|cer)|"
+)
 """A pattern of values of ``key`` that are no secrets: numbers, addresses, ports and paths."""
 _BGP = re.compile(
     r"(?:\d+|large|target|origin|rt|soo)(?::[\d.]+){1,3}|\d+|no-\w+(?:-\w+)*|local-\w+|internet|graceful-shutdown|blackhole|additive"
