@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.reading import packaged_bytes
 from railweave.writing import write_below
 
 FOLDER = Path(__file__).parent / "_examples"
@@ -29,7 +30,7 @@ def example_files(name: str) -> dict[str, bytes]:
             ]
         )
     sources = [FOLDER / f"{name}.{suffix}" for suffix in SUFFIXES]
-    return {source.name: source.read_bytes() for source in sources if source.exists()}
+    return {source.name: packaged_bytes(source) for source in sources if source.exists()}
 
 
 def check_new(target: Path) -> None:

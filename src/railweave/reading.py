@@ -7,16 +7,23 @@ them).
 
 from __future__ import annotations
 
+import csv
+import errno
+import io
 import json
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
+from xml.parsers import expat
 
 from railweave.errors import FileLine, Problem, SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.resources.abc import Traversable
     from pathlib import Path
+    from typing import NoReturn
 
     from yaml import MarkedYAMLError
 
@@ -28,22 +35,80 @@ MOST_DEPTH = 64
 MOST_VALUES = 250_000
 """The largest number of values in a YAML file, including values repeated by aliases and names given by host lists."""
 
+MOST_JSON_VALUES = 8_000_000
+"""The largest number of values in a JSON text."""
+
 _CLOSE = "close the brackets"
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """The control characters that are not allowed in text, because they could end a line or move a terminal's cursor."""
 
 
+class NotRegularError(OSError):
+    """The error that a path names a pipe, a device or a folder."""
+
+
+def open_file(path: Path | str) -> BinaryIO:
+    """Return a regular file, open for reading, or standard input for ``-``.
+
+    Anything else is refused: a pipe could keep the reader waiting forever, and a device has no end. Raises ``OSError``.
+    """
+    if str(path) == "-":
+        return os.fdopen(os.dup(0), "rb")
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotRegularError(errno.EINVAL, "no regular file; give a file's name, or - for standard input", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def file_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file. Raises ``OSError`` if it cannot be read, is no regular file, or is larger than ``most_bytes``."""
+    with open_file(path) as stream:
+        data = stream.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB, the most that is read", str(path))
+    return data
+
+
+def file_text(path: Path | str, most_bytes: int = MOST_BYTES, errors: str = "strict", encoding: str = "utf-8") -> str:
+    """Return the text of a file that railweave or the system wrote, with universal line ends.
+
+    Raises ``OSError`` as ``file_bytes`` does, and ``UnicodeDecodeError`` if it is not UTF-8. Files of users are read by ``read_text``.
+    """
+    return file_bytes(path, most_bytes).decode(encoding, errors).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def packaged_text(file: Traversable) -> str:
+    """Return the text of a file that is part of railweave."""
+    return file.read_text(encoding="utf-8")
+
+
+def packaged_bytes(file: Traversable) -> bytes:
+    """Return the bytes of a file that is part of railweave."""
+    return file.read_bytes()
+
+
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """Return the text of a UTF-8 file, without the byte order mark that spreadsheets add.
+    """Return the text of a user's UTF-8 file, without the byte order mark that spreadsheets add.
 
     Raises ``FileNotFoundError`` if the file does not exist, and ``SpecError`` if it is unreadable or larger than ``most_bytes``.
     """
     try:
-        with path.open("rb") as stream:  # not by its size: a pipe has none
+        with open_file(path) as stream:
             data = stream.read(most_bytes + 1)
     except FileNotFoundError:
         raise
+    except NotRegularError:
+        raise SpecError(
+            [
+                Problem(
+                    FileLine(str(path)),
+                    "cannot be read: no regular file",
+                    "give a file's name, or - for standard input",
+                )
+            ]
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error}")]) from None
     if len(data) > most_bytes:
@@ -72,15 +137,72 @@ def readable_by_others(file: Path | int) -> str:
     return f"mode {mode:03o}" if mode & 0o077 else ""
 
 
-def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON
+def parse_json(
+    text: str | bytes,
+    most_values: int = MOST_JSON_VALUES,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:  # noqa: ANN401 - JSON
     """Return the value of a JSON text. Raise ``json.JSONDecodeError`` if it is malformed.
 
-    Raises ``ValueError`` if the nesting is too deep or a number is too long.
+    Raises ``ValueError`` if the nesting is too deep, a number is too long, or there are more than ``most_values`` values.
+    ``object_pairs_hook`` makes the value of an object from its keys and values, as in ``json.loads``.
     """
+    if len(text) > most_values:  # else it cannot have as many
+        shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        signs = sum(shown.count(sign) for sign in ",[{")
+        if signs > most_values:
+            bare = _JSON_STRING.sub("", shown)
+            if sum(bare.count(sign) for sign in ",[{") > most_values:
+                raise ValueError(f"more than {most_values:,} values")
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+_JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+def parse_yaml(text: str) -> Any:  # noqa: ANN401 - YAML
+    """Return the value of a short YAML text. Raises ``SpecError`` as ``compose_yaml`` does."""
+    compose_yaml(text, "")
+    return packaged_yaml(text)
+
+
+def csv_rows(text: str, *, strict: bool = False) -> Any:  # noqa: ANN401 - the type has no public name
+    """Return a reader of the rows of a CSV text, with ``line_num``. It raises ``csv.Error`` at a malformed row.
+
+    A cell has at most 131,072 characters. ``strict``: True to raise the error also for quotation marks inside cells.
+    """
+    return csv.reader(io.StringIO(text, newline=""), strict=strict)
+
+
+def csv_table(text: str, restval: str | None = None) -> csv.DictReader[str]:
+    """Return a reader of the rows of a CSV text with a header, each by column. ``restval`` stands for cells that a row lacks."""
+    return csv.DictReader(io.StringIO(text, newline=""), restval=restval)
+
+
+XmlError = expat.ExpatError
+"""The error of malformed XML."""
+
+
+XML_GOES_ON = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+"""The code of ``XmlError`` if text follows a whole document."""
+
+
+def xml_message(error: expat.ExpatError) -> str:
+    """Return what is wrong with an XML text."""
+    return expat.ErrorString(error.code)
+
+
+def xml_parser(refuse: Callable[..., NoReturn], *, namespaces: bool = False) -> expat.XMLParserType:
+    """Return a parser of XML for a caller's handlers. ``refuse`` is called for a document type, which could define entities without end.
+
+    ``namespaces``: True to put the name space before each name, with a blank between them. Handlers limit the depth.
+    """
+    parser = expat.ParserCreate(namespace_separator=" ") if namespaces else expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    return parser
 
 
 def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noqa: ANN401 - JSON

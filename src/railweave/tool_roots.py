@@ -16,6 +16,8 @@ import os
 import stat
 from pathlib import Path
 
+from railweave.reading import file_text
+
 INSIDE = "RAILWEAVE_LAB_INSIDE"
 """The environment variable of a command in the namespaces of a user's labs: the process id of their holder, as the user sees it."""
 
@@ -46,7 +48,7 @@ def untrusted(root: Path, program: Path) -> str:
         return f"{program} is outside {root}"
     trusted = trusted_users()
     if os.environ.get(INSIDE):  # root does not exist here; the owners were checked before these namespaces were entered
-        trusted.add(int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii")))
+        trusted.add(int(file_text(Path("/proc/sys/kernel/overflowuid"))))
     way = [path for path in (program, *program.parents) if path.is_relative_to(root)]
     for place in reversed(way):
         status = place.stat()

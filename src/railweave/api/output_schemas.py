@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from railweave.errors import Argument, InputError, Problem
 from railweave.nearest import nearest
+from railweave.reading import packaged_text, parse_json
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 EXIT_CODES = {
@@ -23,8 +23,8 @@ ERROR = "error"
 
 @cache
 def _schemas() -> dict[str, Any]:
-    text = resources.files("railweave.api").joinpath("output_schemas.json").read_text(encoding="utf-8")
-    schemas: dict[str, Any] = json.loads(text)
+    text = packaged_text(resources.files("railweave.api").joinpath("output_schemas.json"))
+    schemas: dict[str, Any] = parse_json(text)
     return schemas
 
 

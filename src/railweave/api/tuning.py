@@ -11,6 +11,7 @@ from railweave.api.options import verb
 from railweave.api.running_verbs import TuneByRule, TuneDiagnose, TuneRun
 from railweave.errors import InputError, Option, OutputError, Problem
 from railweave.outputs.folder.sources import load, path_of
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -203,7 +204,7 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
     )
     findings = compared.findings
     source = read_source(path)
-    text = source.path.read_text(encoding="utf-8")
+    text = file_text(source.path)
     seen = symptoms(network, read_plain(text, str(source.path)), findings, slow_jobs=options.slow_jobs)
     step = step_of(seen)
     stage = (
@@ -244,7 +245,7 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
         unseen=not_seen(compared),
     )
     if options.apply and result.recommended:
-        if source.path.read_text(encoding="utf-8") != text:
+        if file_text(source.path) != text:
             raise OutputError(f"{source.path} has changed since it was read; nothing was written to it")
         write_file(source.path, result.amended)
     return result

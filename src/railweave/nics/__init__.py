@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, cast
 
 from railweave.model.catalog.definitions import vendor_files
+from railweave.reading import packaged_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,4 +48,4 @@ def script(folder: str, file: str) -> str:
 
 @cache
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    return packaged_text(path)

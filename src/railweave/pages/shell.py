@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from railweave.reading import packaged_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -79,7 +81,7 @@ def json_for_script(value: object) -> str:
 
 def asset(name: str, package: str = "railweave.pages") -> str:
     """Return the text of a style sheet or script in a package. ``railweave.pages`` has the style sheets and scripts that all pages share."""
-    return files(package).joinpath(name).read_text(encoding="utf-8").strip()
+    return packaged_text(files(package).joinpath(name)).strip()
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

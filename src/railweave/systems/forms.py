@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
 from railweave import systems
 from railweave.model.catalog.definitions import system_files
-from railweave.reading import packaged_yaml
+from railweave.reading import packaged_text, packaged_yaml
 from railweave.systems.loader import FORMS
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def forms_of(nos: str) -> Forms:
 
 def read_forms(file: Path) -> Forms:
     """Return the forms in a file. Raises ``ValueError`` if a form names a document that the file does not list."""
-    data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
+    data: _File = packaged_yaml(packaged_text(file))
     documents = {key: Document(**document) for key, document in data["documents"].items()}
     forms = tuple(form for group in data["forms"] for form in _group(documents, group, file.parent.name))
     return Forms(documents, forms, tuple(forms_of(nos) for nos in data.get("includes", ())))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from railweave.errors import RenderError
 from railweave.nearest import nearest
 from railweave.plugged import check_known, modules_of
-from railweave.reading import packaged_yaml
+from railweave.reading import packaged_text, packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -213,7 +213,7 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
     - an existing module for which ``without:`` has a reason;
     - a module of ``USED_BY_FUNCTION`` without its function, or the function without the module.
     """
-    data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
+    data: dict[str, Any] = packaged_yaml(packaged_text(definition))
     without: dict[str, str] = data.get("without") or {}
     folder, modules = definition.parent, data.get("modules") or ()
     check_known(

@@ -18,6 +18,7 @@ from railweave.model.config import gate
 from railweave.model.config.secret_paths import name_words
 from railweave.model.config.secret_words import HIDDEN, PLAIN
 from railweave.model.state.question import CONFIGURATION
+from railweave.reading import packaged_text
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _sources(package: str) -> tuple[str, ...]:
             if file.is_dir() and file.name != "__pycache__":
                 folders.append(file)
             elif file.name.endswith(".py"):
-                tree = ast.parse(file.read_text(encoding="utf-8"))
+                tree = ast.parse(packaged_text(file))
                 bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
                 found += [
                     node.value
@@ -118,7 +119,7 @@ def _sources(package: str) -> tuple[str, ...]:
                     if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
                 ]
             elif file.name in {"forms.yaml", "system.yaml"}:
-                found.append(file.read_text(encoding="utf-8"))
+                found.append(packaged_text(file))
     return tuple(found)
 
 

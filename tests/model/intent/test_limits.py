@@ -69,10 +69,14 @@ def test_many_values_are_counted_before_they_are_made(tmp_path: Path, monkeypatc
 
 def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "zero.yaml").symlink_to("/dev/zero")
-    with pytest.raises(SpecError, match=r"zero\.yaml: larger than 16 MiB, the most that is read"):
+    with pytest.raises(SpecError, match=r"zero\.yaml: cannot be read: no regular file"):
         read_document(tmp_path / "zero.yaml")
+    with (tmp_path / "long.yaml").open("wb") as file:
+        file.truncate(70 << 20)
+    with pytest.raises(SpecError, match=r"long\.yaml: larger than 16 MiB, the most that is read"):
+        read_document(tmp_path / "long.yaml")
     with pytest.raises(SpecError, match="larger than 64 MiB"):
-        read_text(tmp_path / "zero.yaml")
+        read_text(tmp_path / "long.yaml")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from railweave.analysis.checks.servers.entries import Difference, Entry, Kind, d
 from railweave.csv_cells import text_of_cell
 from railweave.errors import RenderError, SpecError
 from railweave.model.findings.registry import Rule
-from railweave.reading import MOST_VALUES, compose_yaml, parse_json
+from railweave.reading import MOST_VALUES, compose_yaml, csv_rows, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +62,7 @@ def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], lis
 
     ``keys`` are the columns that identify a row.
     """
-    reader = csv.reader(io.StringIO(text), strict=True)
+    reader = csv_rows(text, strict=True)
     rows: list[Entry] = []
     odd: list[Difference] = []
     try:
@@ -195,7 +194,7 @@ def read_json(text: str) -> LocatedValue:
     except RenderError:
         node = None
     try:
-        json.loads(text, object_pairs_hook=_once)
+        parse_json(text, object_pairs_hook=_once)
     except ValueError as error:
         raise RenderError(f"not JSON: {error}", _twice(node) if node is not None else 0) from None
     return _beside(value, node, 1)

@@ -13,6 +13,7 @@ from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.model.config.apply import merged
 from railweave.model.config.gate import named
 from railweave.model.intent.base import expand
+from railweave.reading import compose_yaml, file_text
 from railweave.systems import system
 from railweave.writing import write_file
 
@@ -42,7 +43,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
         raise InputError([Problem(FileLine(str(file)), "--adopt writes a fabric file", fix)])
     messages: list[str] = []
     wanted: dict[tuple[tuple[str, ...], str, str], list[Node]] = {}
-    text = file.read_text(encoding="utf-8")
+    text = file_text(file)
     bound, lists = _lose_an_extra(network, drift), _in_lists(text)
     for (nos, statement), devices in drift.own_statements.items():
         shown = named(statement)
@@ -106,7 +107,7 @@ def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
 
 def _in_lists(text: str) -> dict[str, str]:
     """Return the switches that ``overrides.devices`` lists only in a host list such as ``leaf[1-4]``, each with this host list."""
-    overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
+    overrides = _value(_value(compose_yaml(text, ""), "overrides"), "devices")
     keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
     return {name: key for key in keys for name in expand(key) if name != key}
 
@@ -116,7 +117,7 @@ def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: lis
 
     ``keys`` is the key path of a role or switch in the file. Raises ``InputError`` if the lines cannot be added.
     """
-    at = yaml.compose(text, Loader=yaml.SafeLoader)
+    at = compose_yaml(text, "")
     wanted = [*keys, "extra", nos]
     while wanted and (inner := _value(at, wanted[0])) is not None:
         at = inner

@@ -5,9 +5,7 @@ The module also writes these values into the text of the inventory file.
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +18,7 @@ from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, Item, read_inv
 from railweave.model.intent.reading.source import companion
 from railweave.model.state.host_state import HostState, read_hosts
 from railweave.pages.table import Table, columns
-from railweave.reading import read_text
+from railweave.reading import csv_rows, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -293,7 +291,7 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
 
     Existing rows, other cells, comments and the order of columns stay unchanged. Missing columns are added.
     """
-    rows = [list(map(text_of_cell, row)) for row in csv.reader(io.StringIO(text, newline=""))]
+    rows = [list(map(text_of_cell, row)) for row in csv_rows(text)]
     head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
     wanted = {column for row in cells.values() for column in row} | {"device", "interface"}
     head += [column for column in COLUMNS if column in wanted and column not in head]

@@ -20,6 +20,7 @@ from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
 from railweave.model.config import gate
 from railweave.model.state.capture import META, LabEntry, is_collected
+from railweave.reading import file_text
 from railweave.systems.redaction import names_of, redacted
 from railweave.writing import Folder, unguessable
 
@@ -132,7 +133,7 @@ class CaptureFolder:
         if not self._redact or not lengths:
             return
         folder = self._staging / device
-        texts = {file: (folder / file).read_text(encoding="utf-8") for file in lengths}
+        texts = {file: file_text(folder / file) for file in lengths}
         try:
             shown = await _in_time(lambda: redacted(texts, nos, names), sum(lengths.values()))
         except Exception:

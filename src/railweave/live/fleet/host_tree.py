@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import RenderError
 from railweave.model.config.tree import Command, Disruption, Node, Refusal, Step
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
 def _without(text: str) -> str:
     if not text.strip():
         return text
-    return json.dumps({name: value for name, value in json.loads(text).items() if name != AMISS}, indent=1) + "\n"
+    return json.dumps({name: value for name, value in parse_json(text).items() if name != AMISS}, indent=1) + "\n"
 
 
 def only_environment(first: str, other: str) -> bool:
@@ -63,7 +64,7 @@ def only_environment(first: str, other: str) -> bool:
     The kernel does not use these variables, and a job may set them itself.
     """
     kept, changed = (
-        {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
+        {name: value for name, value in cast("dict[str, Any]", parse_json(text)).items() if name != "job"}
         for text in (first, other)
     )
     return kept == changed
@@ -72,7 +73,7 @@ def only_environment(first: str, other: str) -> bool:
 def parsed(text: str) -> HostTree:
     """Return the tree of a ``host.json``; an empty text has no statements. Raise ``RenderError`` if it is not a JSON object."""
     try:
-        document: Any = json.loads(text) if text.strip() else {}
+        document: Any = parse_json(text) if text.strip() else {}
     except ValueError:
         raise RenderError("it is no JSON") from None
     if not isinstance(document, dict):

@@ -22,7 +22,7 @@ from railweave.live.reach.failure import ReachError, all_of, cause, decoded, saf
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.device.host import host_config
 from railweave.model.intent.base import expand
-from railweave.reading import parse_json, read_text
+from railweave.reading import file_bytes, parse_json, read_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
@@ -291,7 +291,7 @@ def run(
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
         host_files.write_program(program)
-        files = {PROGRAM: program.read_bytes()}
+        files = {PROGRAM: file_bytes(program)}
         return asyncio.run(_all(tasks, files, name, words, sudo=sudo, at_once=at_once, done=done))
 
 

@@ -21,6 +21,7 @@ from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.model.state.capture import LabEntry
 from railweave.progress import silent
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -118,7 +119,7 @@ _MAIN_ONLY = {"all", "default", "lo"}
 
 def joined(answers: Sequence[str]) -> str:
     """Join the JSON answers of a router's namespaces. ``answers`` has the answer of the main namespace, then the answers of the VRFs' namespaces."""
-    trees: list[Any] = [json.loads(answer or "[]") for answer in answers]
+    trees: list[Any] = [parse_json(answer or "[]") for answer in answers]
     main, *others = trees
     if (key := "nftables") in main:
         return json.dumps({key: [row for tree in trees for row in tree[key]]})

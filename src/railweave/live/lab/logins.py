@@ -27,6 +27,7 @@ from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import RUN
 from railweave.live.lab.names import MARK, namespace, sudo_program
 from railweave.live.lab.state import Place
+from railweave.reading import file_text, parse_json
 from railweave.tool_roots import INSIDE
 from railweave.writing import write_file
 
@@ -123,7 +124,7 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
 def close(place: Place) -> None:
     """Stop accepting logins, and end open ones. The devices continue to run. ``place`` has the paths of the lab's files."""
     try:
-        first = int((_folder(place) / "pid").read_text(encoding="ascii"))
+        first = int(file_text(_folder(place) / "pid"))
     except (OSError, ValueError):
         return
     if first in processes.of_lab(place.lab):
@@ -164,7 +165,7 @@ def _folder(place: Place) -> Path:
 
 def _ports(place: Place) -> dict[str, int]:
     path = _folder(place) / "ports.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return dict(parse_json(file_text(path))) if path.exists() else {}
 
 
 def _door(port: int) -> socket.socket:
@@ -205,7 +206,7 @@ def _write_config(lab: Running, name: str, *, router: bool) -> None:
 
 
 def _write_access(folder: Path, ports: dict[str, int]) -> None:
-    keys = {name: (folder / name / "host_key.pub").read_text(encoding="ascii").split() for name in ports}
+    keys = {name: file_text(folder / name / "host_key.pub").split() for name in ports}
     lines = [f"[127.0.0.1]:{ports[name]} {' '.join(key[:2])}\n" for name, key in keys.items()]
     write_file(folder / "known_hosts", "".join(lines))
     access = {
@@ -223,7 +224,7 @@ def _below(first: int) -> list[int]:
     for path in processes.PROC.iterdir():
         if path.name.isdecimal():
             try:
-                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                parent = int(file_text(path / "stat").rpartition(")")[2].split()[1])
             except OSError:
                 continue
             parents.setdefault(parent, []).append(int(path.name))

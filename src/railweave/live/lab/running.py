@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.live.lab.frr.held_sessions import Vty
 from railweave.live.lab.kernel.netlink import Netlink
 from railweave.live.lab.names import namespace
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +46,11 @@ def machine() -> Machine:
     If this process is in a control group with fewer free resources, return the resources of that group (cgroups(7)).
     """
     memory = next(
-        int(line.split()[1])
-        for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
-        if line.startswith("MemAvailable:")
+        int(line.split()[1]) for line in file_text(PROC / "meminfo").splitlines() if line.startswith("MemAvailable:")
     )
     # The fourth field of loadavg is "running/all" (proc(5)); every thread has a number of its own.
-    running = int((PROC / "loadavg").read_text(encoding="ascii").split()[3].partition("/")[2])
-    most = min(int((PROC / "sys/kernel" / name).read_text(encoding="ascii")) for name in ("pid_max", "threads-max"))
+    running = int(file_text(PROC / "loadavg").split()[3].partition("/")[2])
+    most = min(int(file_text(PROC / "sys/kernel" / name)) for name in ("pid_max", "threads-max"))
     return Machine(
         min([memory, *(left // 1024 for left in _left("memory", "memory.max", "memory.limit_in_bytes"))]),
         resource.getrlimit(resource.RLIMIT_NOFILE)[1],
@@ -68,7 +67,7 @@ def _left(controller: str, second: str, first: str) -> Iterator[int]:
     ``controller`` is the kernel's controller of the resource, such as ``memory``. ``second`` and ``first`` are the names of the limit's
     file in version 2 and version 1 of control groups. In both versions, the limits of all parent groups apply too.
     """
-    for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
+    for line in file_text(PROC / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
@@ -83,7 +82,7 @@ def _left(controller: str, second: str, first: str) -> Iterator[int]:
 def _number(file: Path) -> int | None:
     """Return the number in a file, or None if the file does not exist or contains no number, such as `max`."""
     try:
-        text = file.read_text(encoding="ascii").strip()
+        text = file_text(file).strip()
     except OSError:
         return None
     return int(text) if text.isdecimal() else None

@@ -20,7 +20,7 @@ from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import existing
 from railweave.live.lab.overlay import Overlay
 from railweave.model.network.model import Network
-from railweave.reading import read_json
+from railweave.reading import file_bytes, file_text, read_json
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def read_network(place: Place) -> Network:
     ``place`` has the paths of the lab's files.
     """
     try:
-        return Network.from_json(place.design.read_bytes())
+        return Network.from_json(file_bytes(place.design))
     except (OSError, ValidationError) as error:
         raise LabError(f"{place.design} is damaged ({error}): take the lab down with `railweave lab down`") from None
 
@@ -266,7 +266,7 @@ def _read(pids: Iterable[int], file: str) -> list[str]:
     texts: list[str] = []
     for pid in pids:
         try:
-            texts.append(Path("/proc", str(pid), file).read_text(encoding="utf-8", errors="replace"))
+            texts.append(file_text(Path("/proc", str(pid), file), errors="replace"))
         except OSError:  # it ended meanwhile
             continue
     return texts

@@ -22,6 +22,7 @@ from railweave.errors import LabError
 from railweave.live.lab import holder, names
 from railweave.live.lab.kernel import neighbors, processes
 from railweave.live.lab.names import sudo_program
+from railweave.reading import file_bytes, file_text
 from railweave.tool_roots import INSIDE
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ def _holders() -> Iterator[tuple[int, int]]:
         if not path.name.isdecimal():
             continue
         try:
-            if path.stat().st_uid != os.geteuid() or mark not in (path / "environ").read_bytes().split(b"\0"):
+            if path.stat().st_uid != os.geteuid() or mark not in file_bytes(path / "environ").split(b"\0"):
                 continue
-            ids = next(row for row in (path / "status").read_text().splitlines() if row.startswith("NSpid:")).split()
+            ids = next(row for row in file_text(path / "status").splitlines() if row.startswith("NSpid:")).split()
             if ids[2:] == ["1"]:  # the first process of a namespace
-                yield int((path / "stat").read_text().rpartition(")")[2].split()[19]), int(path.name)
+                yield int(file_text(path / "stat").rpartition(")")[2].split()[19]), int(path.name)
         except OSError:  # it ended meanwhile
             continue
 
@@ -151,7 +152,7 @@ def _refusal(reason: str, words: Sequence[str]) -> str:
     forbidding = [
         name
         for name, value in SWITCHES.items()
-        if (path := Path("/proc/sys", name.replace(".", "/"))).exists() and path.read_text().strip() == value
+        if (path := Path("/proc/sys", name.replace(".", "/"))).exists() and file_text(path).strip() == value
     ]
     because = f" ({', '.join(f'{name} = {SWITCHES[name]}' for name in forbidding)})" if forbidding else ""
     return (

@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError
 from railweave.live.reach.failure import Kind, ReachError, safe_line
 from railweave.live.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, STREAM, SUBSCRIBE, message, path_message
 from railweave.live.reach.target import on_this_machine
+from railweave.reading import file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -176,7 +177,7 @@ async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes 
     if way.certificates is None:
         return None, ""
     try:
-        authority = way.certificates.read_bytes()
+        authority = file_bytes(way.certificates)
         context = ssl.create_default_context(cafile=str(way.certificates))
     except (OSError, ssl.SSLError) as error:
         raise ReachError("host key", f"{way.certificates} holds no certificates: {safe_line(str(error))}") from None

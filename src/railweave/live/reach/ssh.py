@@ -15,6 +15,7 @@ import asyncssh
 
 from railweave.live.reach.failure import ReachError, all_of, decoded, printed, safe_line
 from railweave.model.state.question import Protocol, Question, reads_only
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from railweave.live.reach.target import MachineLogin, Target
@@ -57,7 +58,7 @@ def _known_hosts(way: MachineLogin) -> tuple[str, asyncssh.SSHKnownHosts]:
 
     path = (way.known_hosts or Path(_DEFAULT_KNOWN_HOSTS)).expanduser()
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = file_text(path, errors="replace")
         return str(path), asyncssh.import_known_hosts(text)
     except FileNotFoundError:
         return str(path), asyncssh.import_known_hosts("")

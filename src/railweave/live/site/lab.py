@@ -39,6 +39,7 @@ from railweave.live.site.site import RunningDevices, Site, listed
 from railweave.model.network.devices import InactivePart
 from railweave.model.network.status import present, reachable
 from railweave.outputs.rendering.host.host_json import host_json
+from railweave.reading import file_text
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Router:
         pid = routers.daemon_pid(self.lab.place, self.device, "zebra")
         if pid is None:
             raise ReachError("unreachable", f"no zebra of {self.device} runs")
-        began = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19]
+        began = file_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[19]
         return f"zebra {pid} {began}"
 
     async def install(self, image: Image) -> None:

@@ -18,6 +18,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from railweave.reading import packaged_text
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from importlib.resources.abc import Traversable
@@ -56,7 +58,7 @@ def packaged() -> Catalog:
     from railweave.reading import packaged_yaml
 
     def read(place: Path | Traversable) -> Any:  # noqa: ANN401 - what YAML holds
-        return packaged_yaml(place.read_text(encoding="utf-8"))
+        return packaged_yaml(packaged_text(place))
 
     here = files("railweave.model.catalog")
     data: dict[str, Any] = {part: read(here.joinpath(f"{part}.yaml")) for part in PARTS}

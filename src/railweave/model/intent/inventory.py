@@ -11,7 +11,6 @@ three kinds of rows:
 from __future__ import annotations
 
 import csv
-import io
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from railweave.csv_cells import text_of_cell
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.model.config.quantities import METRES
-from railweave.reading import read_text
+from railweave.reading import csv_table, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,7 +76,7 @@ def read_inventory(path: Path) -> Inventory:
         text = read_text(path)
     except FileNotFoundError:
         return Inventory(str(path))
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv_table(text)
     try:
         return _read(path, reader)
     except csv.Error as error:

@@ -11,6 +11,7 @@ import yaml
 from pydantic import AfterValidator, WithJsonSchema
 
 from railweave.model.intent.base import WrongValueError, count_of, expand
+from railweave.reading import compose_yaml, packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -99,7 +100,7 @@ def with_active(text: str, patterns: Collection[str]) -> str:
 
 def _status(text: str) -> tuple[yaml.ScalarNode, yaml.Node] | None:
     """Return the YAML nodes of the ``status:`` key and its value, or None if the text has no such key."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = compose_yaml(text, "")
     pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", root.value if isinstance(root, yaml.MappingNode) else [])
     return next((pair for pair in pairs if pair[0].value == _KEY), None)
 
@@ -113,7 +114,7 @@ def _lines_of(node: yaml.Node) -> list[tuple[yaml.ScalarNode, yaml.ScalarNode]]:
 def _key(pattern: str) -> str:
     """Return a pattern as a YAML key, quoted if necessary."""
     try:
-        plain: Any = yaml.safe_load(f"{pattern}: x")
+        plain: Any = packaged_yaml(f"{pattern}: x")
     except yaml.YAMLError:
         plain = None
     return pattern if plain == {pattern: "x"} else json.dumps(pattern, ensure_ascii=False)

@@ -11,6 +11,7 @@ writes are read as configurations too (docs/collect.md).
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path  # noqa: TC003 - pydantic and dataclasses read it
@@ -19,12 +20,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from railweave.errors import FileLine, InputError, Problem
+from railweave.reading import file_text
 
 META = "meta.json"
 CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
+MOST_OF_DEVICE = 128 << 20
+"""The largest number of characters of all answers of a device. Answers beyond count as not seen."""
 """The largest size of an answer, in bytes. Larger files are ignored, because no switch has so long a configuration."""
 
 
@@ -117,12 +121,11 @@ class Capture:
     def texts(self, device: str) -> dict[str, str]:
         """Return the answers of a device, by question. Bytes that are not text are replaced, and files that are too long are left out."""
         contents: dict[str, str] = {}
+        left = MOST_OF_DEVICE
         for question, path in self.answers.get(device, {}).items():
-            try:
-                if path.stat().st_size <= _MOST_BYTES:
-                    contents[question] = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
-            except OSError:
-                continue
+            with contextlib.suppress(OSError):
+                contents[question] = file_text(path, min(_MOST_BYTES, left), "replace", "utf-8-sig")
+                left -= len(contents[question])
         return contents
 
 
@@ -173,15 +176,7 @@ def _meta(path: Path) -> Meta:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(
-                [
-                    Problem(
-                        FileLine(str(path)), f"longer than {_MOST_BYTES >> 20} MiB", "the file is not a configuration"
-                    )
-                ]
-            )
-        return path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+        return file_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}"
         raise InputError([Problem(FileLine(str(path)), message, "save the file from the device again")]) from None

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, cast
-from xml.parsers import expat
 
 from railweave.model.state.device_state import Note
-from railweave.reading import CONTROL, parse_json
+from railweave.reading import CONTROL, XML_GOES_ON, XmlError, parse_json, xml_message, xml_parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +30,6 @@ def parse_xml(text: str) -> dict[str, Any]:
     root: dict[str, Any] = {}
     inside: list[dict[str, Any]] = [root]
     texts: list[list[str]] = [[]]
-    parser = expat.ParserCreate()
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(inside) > MOST_DEPTH:
@@ -54,16 +52,15 @@ def parse_xml(text: str) -> dict[str, Any]:
     def refuse(*_: object) -> NoReturn:
         raise ValueError("the answer has a document type declaration, which devices never send")
 
+    parser = xml_parser(refuse)
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
     parser.CharacterDataHandler = add_text
-    parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(text, True)
-    except expat.ExpatError as error:
-        after_the_end = error.code == expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
-        if not after_the_end or len(inside) > 1:
-            raise ValueError(f"line {error.lineno}: {expat.ErrorString(error.code)}") from None
+    except XmlError as error:
+        if error.code != XML_GOES_ON or len(inside) > 1:
+            raise ValueError(f"line {error.lineno}: {xml_message(error)}") from None
     return root
 
 

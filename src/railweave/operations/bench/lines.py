@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.reading import CONTROL, parse_json
+from railweave.reading import CONTROL, csv_rows, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -396,7 +396,7 @@ def sources_of(lines: Sequence[Line], begins: re.Pattern[str]) -> list[list[Line
 def fields(text: str) -> list[str]:
     """Return the fields of a line of comma-separated values, or an empty list if the line cannot be parsed."""
     try:
-        return next(iter(csv.reader([text.replace("\0", "")])), list[str]())
+        return next(iter(csv_rows(text.replace("\0", ""))), list[str]())
     except csv.Error:
         return []
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.operations.store.records import Prediction
-from railweave.reading import parse_json
+from railweave.reading import file_bytes, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -224,7 +224,7 @@ FIX = "`railweave bench plan FABRIC -o PLAN` makes one"
 def read_plan(path: Path | str) -> Plan:
     """Read a plan file. Raises ``SpecError`` if the file cannot be read or is not a plan."""
     try:
-        text = Path(path).read_bytes()
+        text = file_bytes(Path(path))
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror}", FIX)]) from None
     return Plan.from_json(text, str(path))

@@ -26,6 +26,7 @@ from railweave.operations.deploy.traffic import IdleLimit, still
 from railweave.operations.deploy.upgrading import UpgradeTimeouts, Upgrading
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.outputs.folder.sources import designed_with
+from railweave.reading import parse_json
 from railweave.systems.transaction import ChangeRequest
 from railweave.writing import write_file
 
@@ -129,7 +130,7 @@ def change_request(
         return (
             filled(file, statement)
             if isinstance(statement, str)
-            else json.loads(filled("patch.json", json.dumps(statement)))
+            else parse_json(filled("patch.json", json.dumps(statement)))
         )
 
     return ChangeRequest(

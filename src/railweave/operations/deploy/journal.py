@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.operations.deploy.plan import Plan, plan_of
+from railweave.reading import file_text, parse_json
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Journal:
     def plan(self, number: int) -> Plan:
         """Return the plan that revision ``number`` applies."""
         row = self._database.execute("SELECT plan FROM revisions WHERE number = ?", (number,)).fetchone()
-        return plan_of(json.loads(row[0]))
+        return plan_of(parse_json(row[0]))
 
     def steps(self, number: int) -> list[Step]:
         """Return the steps of a revision, in order."""
@@ -256,7 +257,7 @@ class Journal:
             return []
         rows = self._database.execute("SELECT device, serial, who, at, unseen FROM acknowledged ORDER BY at, device")
         return [
-            Acknowledgement(device, serial, who, at, tuple(json.loads(unseen)))
+            Acknowledgement(device, serial, who, at, tuple(parse_json(unseen)))
             for device, serial, who, at, unseen in rows
         ]
 
@@ -278,7 +279,7 @@ class Journal:
         """
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
-            return {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())}
+            return {file.name: file_text(file) for file in sorted(folder.iterdir())}
         except FileNotFoundError:
             return {}
         except OSError as error:

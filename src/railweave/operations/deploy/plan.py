@@ -19,7 +19,7 @@ from railweave.model.config.secret_words import REFERENCE
 from railweave.operations.deploy.changes import DeviceChange
 from railweave.operations.deploy.waves import Wave
 from railweave.pages.table import Column, Table
-from railweave.reading import parse_json
+from railweave.reading import file_text, parse_json
 from railweave.systems.installation import Image
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def follows(before: Network, after: Network, word: str) -> Iterator[str]:
 
 def text_of(path: Path) -> str:
     """Return the text of a file; empty if it does not exist."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return file_text(path) if path.exists() else ""
 
 
 FORM = 2
@@ -403,7 +403,7 @@ def read_plan(path: Path) -> Plan:
         return SpecError([Problem(FileLine(str(path)), description, fix)])
 
     try:
-        document: Any = parse_json(path.read_text(encoding="utf-8"))
+        document: Any = parse_json(file_text(path))
         if document["form"] != FORM:
             raise wrong(f"the plan has format {document['form']}, and this railweave reads format {FORM}")
         plan = plan_of(document)

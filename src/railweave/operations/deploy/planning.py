@@ -25,6 +25,7 @@ from railweave.operations.deploy.making import Answers, make_plan, plan_back
 from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
 from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
 from railweave.progress import silent
+from railweave.reading import file_text
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class RunningFabric:
 
     def text(self) -> str:
         """Return the text of the fabric file."""
-        return self.path.read_text(encoding="utf-8")
+        return file_text(self.path)
 
     def designed_as(self, text: str) -> Network:
         """Return the network as designed from the given text of the fabric file."""

@@ -21,6 +21,7 @@ from railweave.live.check.identity import same_release
 from railweave.live.reach.failure import ReachError, readable_answers, reason
 from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
+from railweave.reading import parse_json
 from railweave.systems import system
 from railweave.systems.transaction import RefusedError, Session, Spoken
 
@@ -341,7 +342,7 @@ class Upgrading:
             self.journal.keep(self.revision, name, "before", {STATE: json.dumps(state.to_json())})
 
     def _before(self, name: str) -> SwitchCondition:
-        return SwitchCondition.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
+        return SwitchCondition.of_json(parse_json(self.journal.kept(self.revision, name, "before")[STATE]))
 
     def _machine(self, name: str) -> Machine:
         return machine(self.site, name, self.timeouts.install_s)

@@ -18,6 +18,7 @@ from railweave.operations.exports.figures import FAR, NEAR, SERVER, WRITE, Figur
 from railweave.operations.exports.placement import placements
 from railweave.pages.table import columns, csv_text
 from railweave.prediction.collectives.program import written
+from railweave.reading import packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -236,7 +237,7 @@ def _nvsentinel_commands(texts: Mapping[str, str]) -> list[str]:
     """Return the commands that insert NVSentinel's file, or the one with the lowest value. ``texts`` are the files, by relative name."""
 
     def value(name: str) -> float:
-        content = yaml.safe_load(texts[name])
+        content = packaged_yaml(texts[name])
         return float(content[max(content, key=NVSENTINEL_CONTAINERS.index)][0]["value"])
 
     lowest = min(texts, key=value)

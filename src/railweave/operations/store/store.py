@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
 from railweave.operations.store.database import SCHEMA, Database, Statement
 from railweave.operations.store.records import Environment, Pairs, Prediction, Run, Sample
+from railweave.reading import parse_json
 from railweave.secret_url import resolved
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Store:
     def settings(self) -> list[tuple[Pairs, bool]]:
         """Return (settings, True if the run failed) for each run, in the order of storing. Samples are not read."""
         rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
-        return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
+        return [(_pairs(settings), bool(parse_json(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
         """Return complete runs in the order of storing. ``ids`` has the beginnings of the ids of the runs to return; empty means all runs."""
@@ -174,12 +175,12 @@ class Store:
             line,
             began,
             kept,
-            tuple(json.loads(hosts)),
+            tuple(parse_json(hosts)),
             ranks,
             _pairs(settings),
             _pairs(facts),
-            tuple(json.loads(failures)),
-            tuple(json.loads(notes)),
+            tuple(parse_json(failures)),
+            tuple(parse_json(notes)),
             Environment(_pairs(versions), _pairs(firmware), _pairs(variables), *others),
             tuple(Sample(*sample[:6], labels=_pairs(sample[6])) for sample in samples),
             tuple(Prediction(*prediction) for prediction in predictions),
@@ -224,4 +225,4 @@ def _json(given: object) -> str:
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple((str(name), str(value)) for name, value in cast("list[list[str]]", json.loads(text)))
+    return tuple((str(name), str(value)) for name, value in cast("list[list[str]]", parse_json(text)))

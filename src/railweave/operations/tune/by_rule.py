@@ -18,6 +18,7 @@ from railweave.model.intent.reading.source import read_source
 from railweave.operations.tune.patch import amended, at_path, read_plain, unified
 from railweave.prediction.collectives.nccl import NUMBERS, RCCL_NUMBERS
 from railweave.prediction.simulation.model.retries import BASE_PS
+from railweave.reading import file_text
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -370,10 +371,10 @@ def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Deriv
     Raises ``OutputError`` if the file cannot be written.
     """
     source = read_source(fabric).path
-    text = source.read_text(encoding="utf-8")
+    text = file_text(source)
     result = ruled(source, read_plain(text, str(source)), text, rule(network))
     if apply and result.patch:
-        if source.read_text(encoding="utf-8") != text:
+        if file_text(source) != text:
             raise OutputError(f"{source} has changed since it was read; nothing was written to it")
         write_file(source, result.amended)
     return result

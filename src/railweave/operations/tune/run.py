@@ -19,6 +19,7 @@ from railweave.operations.tune.measuring import Evaluator, FailedCombination, Re
 from railweave.operations.tune.search import Importance, Searcher, Trial, importance
 from railweave.processes import uninterrupted
 from railweave.progress import silent
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -284,7 +285,7 @@ def digest_of(study: StudyFile) -> str:
     del whole["search"]["trials"]
     files = [study.fabric, *(companion(study.fabric, end) for end in ("inventory.csv", "lock"))]
     files += [study.job] if study.job is not None else []
-    texts = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
+    texts = [file_text(file) if file.is_file() else "" for file in files]
     return hashlib.sha256(json.dumps([whole, texts], sort_keys=True).encode()).hexdigest()
 
 

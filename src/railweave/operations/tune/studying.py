@@ -16,6 +16,7 @@ from railweave.operations.tune.result import PAGE, PATCH, result_of
 from railweave.operations.tune.run import digest_of, run_study
 from railweave.operations.tune.simulated import InProcessSimulator, ParallelSimulator, Task, placed
 from railweave.outputs.folder.write import locked
+from railweave.reading import file_text
 from railweave.writing import write_below, write_file
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def study_in(
     Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be written.
     """
     fabric = task.study.fabric
-    text = fabric.read_text(encoding="utf-8")
+    text = file_text(fabric)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -257,7 +258,7 @@ def study_in(
         files[PAGE] = tuning_html(result)
         write_below(folder, files)
         if apply and result.patch:
-            if fabric.read_text(encoding="utf-8") != text:
+            if file_text(fabric) != text:
                 raise OutputError(
                     f"{fabric} has changed since the study began, so nothing was written to it; the patch is in {folder / PATCH}"
                 )

@@ -26,7 +26,7 @@ from railweave.outputs.rendering.network import (
     switch_files,
     switch_gaps,
 )
-from railweave.reading import readable_by_others
+from railweave.reading import file_bytes, readable_by_others
 from railweave.systems import system
 from railweave.tool_roots import trusted_users
 from railweave.workers import spreading
@@ -262,7 +262,7 @@ def program_digest() -> str:
     here = Path(railweave.__file__).parent
     for path in sorted(here.rglob("*")):
         if path.suffix in {".py", ".sh", ".yaml"}:
-            content = path.read_bytes()
+            content = file_bytes(path)
             hasher.update(f"{path.relative_to(here)} {len(content)}\n".encode() + content)
     return hasher.hexdigest()
 

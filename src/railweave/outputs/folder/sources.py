@@ -11,6 +11,7 @@ from railweave.model.intent.lock import Lock, read_lock
 from railweave.model.intent.reading.source import Fields, FieldSource, companion
 from railweave.model.network.model import Network
 from railweave.outputs.folder.designing import LOCK, design_file
+from railweave.reading import file_bytes, file_text
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _from_folder(folder: Path) -> Network:
 
     file = folder / "design.json"
     try:
-        network = Network.from_json(file.read_bytes())
+        network = Network.from_json(file_bytes(file))
     except FileNotFoundError:
         raise InputError(
             [
@@ -151,7 +152,7 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
     """
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
-        write_file(place, fabric.read_text(encoding="utf-8"))
+        write_file(place, file_text(fabric))
         if inventory:
             write_file(companion(place, INVENTORY), inventory)
         lock = read_lock(companion(fabric, "lock"))

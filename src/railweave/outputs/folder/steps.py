@@ -30,6 +30,7 @@ from railweave.outputs.report.page import report_html
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.outputs.runbook.network import runbook
 from railweave.progress import silent
+from railweave.reading import file_text
 from railweave.workers import spreading
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | No
 
 
 def _missing(names: Collection[str], secrets: Secrets, fabric: Path) -> Iterator[Finding]:
-    text = fabric.read_text(encoding="utf-8")
+    text = file_text(fabric)
     for name in sorted(names):
         match = re.search(rf"secret:{re.escape(name)}(?![\w./:@-])", text)
         line = text.count("\n", 0, match.start()) + 1 if match else 0

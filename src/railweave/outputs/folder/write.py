@@ -28,6 +28,7 @@ from railweave.guard import removed_if_killed
 from railweave.manifest import HELD, MANIFEST, STAGING, VERSION, digest, is_below, read_manifest
 from railweave.outputs.folder.swap import can_be_swapped, exchange, link_rest, rescue
 from railweave.outputs.rendering.network import CONFIG_FILE
+from railweave.reading import file_bytes, parse_json
 from railweave.workers import spreading
 from railweave.writing import Folder, beside
 
@@ -82,7 +83,7 @@ def _user() -> str:
 
 def _owner(file: int) -> str:
     try:
-        owner = cast("dict[str, Any]", json.loads(os.pread(file, 4096, 0)))
+        owner = cast("dict[str, Any]", parse_json(os.pread(file, 4096, 0)))
         age = max(0, int(time.time()) - int(owner["since"]))
         return f"process {owner['process']} of {owner['user']} on {owner['machine']}, for {age} s"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -209,7 +210,7 @@ def _check_targets(output: Folder, names: Sequence[str], there: Set[str]) -> Non
 
 def _differs(path: Path, content: bytes) -> bool:
     try:
-        return path.is_symlink() or path.read_bytes() != content
+        return path.is_symlink() or file_bytes(path) != content
     except OSError:
         return True
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-import yaml
+from railweave.reading import packaged_text, packaged_yaml
 
 if TYPE_CHECKING:
     from railweave.model.intent.job_file import GpuRates
@@ -150,8 +150,8 @@ class Gpu:
 @lru_cache(maxsize=1)
 def gpus() -> dict[str, Gpu]:
     """Return the GPUs with known rates, by name."""
-    text = files("railweave.prediction.jobs").joinpath("gpus.yaml").read_text(encoding="utf-8")
-    known: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    text = packaged_text(files("railweave.prediction.jobs").joinpath("gpus.yaml"))
+    known: dict[str, dict[str, Any]] = packaged_yaml(text)
     return {name: Gpu(name, **given) for name, given in known.items()}
 
 

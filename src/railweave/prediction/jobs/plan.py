@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from railweave.prediction.jobs.kernels import Kernels, Transformer, gpu_with, unknown_gpu
+from railweave.reading import packaged_text, packaged_yaml
 
 if TYPE_CHECKING:
     from railweave.errors import Problem
@@ -134,8 +134,8 @@ class JobPlan:
 @lru_cache(maxsize=1)
 def presets() -> dict[str, dict[str, Any]]:
     """Return the models that a job file can name: by name, a dict with the sizes of the model and their source."""
-    text = files("railweave.prediction.jobs").joinpath("presets.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    text = packaged_text(files("railweave.prediction.jobs").joinpath("presets.yaml"))
+    return packaged_yaml(text)
 
 
 def transformer(job: TrainingJob) -> Transformer | None:

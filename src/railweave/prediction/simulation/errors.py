@@ -6,7 +6,6 @@ error is written. Bands are made so that they hold nine of ten such errors.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.json_values import JsonObject
+from railweave.reading import packaged_text, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -193,7 +193,7 @@ def half_width(offs: Iterable[float]) -> float:
 @cache
 def results() -> tuple[Result, ...]:
     """Return the errors in ``errors.json``, which is part of railweave."""
-    records: list[dict[str, Any]] = json.loads(TABLE.read_text())
+    records: list[dict[str, Any]] = parse_json(packaged_text(TABLE))
     kinds = ("library", "collective", "regime", "gpu", "algorithm", "several", "alone", "domains")
     return tuple(
         Result(

@@ -7,7 +7,6 @@ of the line gives a bus bandwidth, which is shown with the times. Measured point
 from __future__ import annotations
 
 import csv
-import io
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.prediction import NEVER
 from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
 from railweave.progress import silent
-from railweave.reading import read_text
+from railweave.reading import csv_table, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -350,7 +349,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
         text = read_text(path)
     except FileNotFoundError:
         raise InputError([Problem(FileLine(str(path)), "no such file", "name a CSV file of measured points")]) from None
-    rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    rows = csv_table(text, restval="")
     try:
         for number, row in enumerate(rows, 2):
             points.append(_point(row, names, FileLine(str(path), number)))

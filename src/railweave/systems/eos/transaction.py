@@ -7,9 +7,9 @@ login confirms the commit, and ``abort`` reverts it.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, cast
 
+from railweave.reading import parse_json
 from railweave.systems.transaction import ChangeRequest, Pending, RefusedError, Session, must_wait
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def pending(session: Session) -> Pending | None:
     EOS 4.32 and later answer differently from earlier releases. Both answers are understood. The parameter ``session`` is the connection to
     the device.
     """
-    answer: object = json.loads(await session.execute("show configuration sessions detail", "json"))[-1]
+    answer: object = parse_json(await session.execute("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     name = detail.get("commitTimerSessionName")
     if isinstance(name, str) and name:
@@ -135,7 +135,7 @@ async def _abort(session: Session, name: str) -> None:
 
 
 async def _run(session: Session, lines: list[str]) -> list[str]:
-    return cast("list[str]", json.loads(await session.execute("\n".join(lines))))
+    return cast("list[str]", parse_json(await session.execute("\n".join(lines))))
 
 
 def _clock(seconds: int) -> str:

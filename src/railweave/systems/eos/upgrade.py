@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, cast
 
+from railweave.reading import parse_json
 from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def boot(session: Session) -> str:
 
     Raises ``RefusedError`` if the device does not report the time. ``session`` is the connection to the device.
     """
-    answer = cast("object", json.loads(await session.execute("show version", "json"))[-1])
+    answer = cast("object", parse_json(await session.execute("show version", "json"))[-1])
     booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
     if not isinstance(booted, int | float):
         raise RefusedError("it does not say when it was started")
@@ -46,7 +46,7 @@ async def install(session: Session, image: Image) -> None:
     the connection to the device.
     """
     fetch, *rest = commands(image)[:-1]
-    answer = cast("list[str]", json.loads(await session.execute(fetch)))[-1]
+    answer = cast("list[str]", parse_json(await session.execute(fetch)))[-1]
     if image.file:
         match = _SHA512.search(answer)
         if match is None or match[0] != image.sha512:
@@ -56,7 +56,7 @@ async def install(session: Session, image: Image) -> None:
     elif "%" in answer or "error" in answer.lower():
         raise RefusedError(f"{image.source} was not fetched: {answer}")
     await session.execute("\n".join(rest))
-    shown = cast("list[str]", json.loads(await session.execute("show boot-config")))[-1]
+    shown = cast("list[str]", parse_json(await session.execute("show boot-config")))[-1]
     if image.name not in shown:
         raise RefusedError(f"it would not boot {image.name}: {shown}")
 

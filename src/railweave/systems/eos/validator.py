@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +17,7 @@ from railweave.errors import RenderError
 from railweave.model.config.sections import flat, parse
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import Validator, ValidatorReport
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def validate(files: Files) -> ValidatorReport:
     for device, of_device in wanted.items():
         report.validated += 1
         try:
-            data = json.loads(of_device.get("avd.json", ""))
+            data = parse_json(of_device.get("avd.json", ""))
         except ValueError as error:
             problem = f"avd.json cannot be read: {error}"
             report.findings.append(_finding(SCHEMA, device, "avd.json", problem))

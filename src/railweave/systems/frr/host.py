@@ -7,7 +7,6 @@ from zebra (``show interface vrf all json``) and from ``/proc/sys``. Zebra also 
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -18,6 +17,7 @@ from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.tree import Disruption, Node
 from railweave.model.device.balancing import Hash
 from railweave.model.device.port_model import Interface
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -376,7 +376,7 @@ def parsed(file: str, text: str) -> HostTree:
     """
     if file.rpartition("/")[2] == LINKS and text.lstrip().startswith("{"):
         try:
-            shown: Any = json.loads(text)
+            shown: Any = parse_json(text)
             vrfs = {name: str(link.get("vrfName", "default")) for name, link in shown.items()}
             nodes = _links(
                 statement

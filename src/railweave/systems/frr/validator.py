@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import Validator, ValidatorReport
+from railweave.reading import file_text
 from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
@@ -113,9 +114,7 @@ def packaged(root: Path) -> str:
     status = root / "var/lib/dpkg/status"
     if not status.is_file():
         return ""
-    match = re.search(
-        r"^Package: frr\n(?:\S.*\n| .*\n)*?Version: (\S+)", status.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    match = re.search(r"^Package: frr\n(?:\S.*\n| .*\n)*?Version: (\S+)", file_text(status), re.MULTILINE)
     return match.group(1) if match else ""
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from railweave.errors import RailweaveError
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,7 +99,7 @@ def collect(folder: Path) -> ModelFiles:
             common = {_module(path): path for path in sorted((above / "common").rglob("*.yang")) if path.stat().st_size}
             paths = {**common, **paths}
     files = (path for name, path in paths.items() if name.startswith(prefix))
-    if not any('cli-feature "nokeyword' in path.read_text(encoding="utf-8", errors="replace") for path in files):
+    if not any('cli-feature "nokeyword' in file_text(path, errors="replace") for path in files):
         raise ModelsError(f"the models in {folder} lack Junos' command-line extensions; use conf-with-extensions")
     return ModelFiles(paths, prefix)
 
@@ -202,7 +203,7 @@ def load(folder: Path, hierarchies: Iterable[str]) -> Models:
     failure = cast("type[Exception]", libyang.LibyangError)
     with tempfile.TemporaryDirectory(prefix="railweave-yang-") as prepared:
         for path in files.paths.values():
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = file_text(path, errors="replace")
             (Path(prepared) / path.name).write_text(repaired(text), encoding="utf-8")
         try:
             context = libyang.Context(prepared, explicit_compile=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.errors import RenderError
 from railweave.model.config.sections import Section
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +59,7 @@ def parse(text: str) -> Tables:
     if not text.strip():
         return {}
     try:
-        parsed: object = json.loads(text, object_pairs_hook=_once)
+        parsed: object = parse_json(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
     except (RecursionError, ValueError):  # or a number with thousands of digits

@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from railweave.model.config.compare import compare
+from railweave.reading import parse_json
 from railweave.systems import transaction
 from railweave.systems.frr.idle_sessions import WAKE
 from railweave.systems.transaction import FUNCTIONS, ChangeRequest, RefusedError, Session, put, script
@@ -208,7 +209,7 @@ def _between(old: str, new: str) -> str:
 
 
 def _mode(text: str) -> str:
-    parsed = cast("dict[str, dict[str, dict[str, str]]]", json.loads(text))
+    parsed = cast("dict[str, dict[str, dict[str, str]]]", parse_json(text))
     return parsed.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode", "separated")
 
 

@@ -23,6 +23,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, sample, sample_note
+from railweave.reading import file_text
 from railweave.systems.sonic.branches import MASTER, NUMBERED, branch
 from railweave.systems.sonic.tables import Row, Tables, Value, parse
 
@@ -75,10 +76,10 @@ def sources(folder: Path) -> dict[str, str]:
     If a template has one text for ``cvl`` and one for all other types of models, the second text is used. ``folder`` is
     ``src/sonic-yang-models`` of the repository, or a folder with models in which templates are already filled in.
     """
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
+    texts = {path.stem: file_text(path) for path in sorted(folder.rglob("sonic-*.yang"))}
     for path in sorted(folder.rglob("sonic-*.yang.j2")):
         name = path.name.removesuffix(".yang.j2")
-        texts.setdefault(name, _CONDITION.sub(lambda match: match.group(2), path.read_text(encoding="utf-8")))
+        texts.setdefault(name, _CONDITION.sub(lambda match: match.group(2), file_text(path)))
     return texts
 
 

@@ -8,7 +8,6 @@ BFD again at one end clears the state.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import LabError
 from railweave.live.lab import fib
+from railweave.reading import parse_json
 from railweave.systems.frr.tree import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Vty:
         """Return the JSON object that a command prints. Raises ``LabError`` if the command fails or prints no JSON."""
         text = self.run(f"{command} json")
         try:
-            return cast("dict[str, Any]", json.loads(text or "{}"))
+            return cast("dict[str, Any]", parse_json(text or "{}"))
         except ValueError:
             raise LabError(f"{self._name} answers `{command} json` with no JSON: {text[:80]!r}") from None
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import has_user
+from railweave.reading import file_text
 from railweave.systems.frr.validator import packaged
 from railweave.tool_roots import INSIDE, project_root, untrusted
 
@@ -227,7 +228,7 @@ def _reported_version(root: Path) -> str:
 
 def _ids(root: Path) -> tuple[int, int]:
     """Return the ids of the user and group ``frr`` of a root folder, or those of root if this namespace has no such ids."""
-    for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines():
+    for line in file_text(root / "etc/passwd").splitlines():
         name, _, user, group = line.split(":")[:4]
         if name == "frr":
             return (int(user), int(group)) if has_user(int(user), int(group)) else (0, 0)

@@ -20,6 +20,7 @@ from railweave.live.lab.kernel.links import ROUTER
 from railweave.live.lab.kernel.namespace import RUN, entered, ip, named, set_parameters, spaces_of, vrf_space
 from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.names import MARK, namespace
+from railweave.reading import file_text
 from railweave.systems import system
 from railweave.systems.frr.host import parameters
 from railweave.writing import write_file
@@ -144,7 +145,7 @@ def write_accounts(folder: Path, root: Path) -> None:
     Daemons look up their user by its name, and vtysh asks if root's account is valid.
     """
     for name, ids in (("passwd", 2), ("group", 1)):
-        rows = [line.split(":") for line in (root / "etc" / name).read_text(encoding="utf-8").splitlines()]
+        rows = [line.split(":") for line in file_text(root / "etc" / name).splitlines()]
         text = "".join(":".join([*row[:2], *["0"] * ids, *row[2 + ids :]]) + "\n" for row in rows if len(row) > 2 + ids)
         write_file(folder / name, text)
     write_file(folder / "shadow", "root:*:20000:0:99999:7:::\n")
@@ -199,7 +200,7 @@ def add_vrfs(place: Place, config: DeviceConfig) -> None:
     cannot be created. ``place`` has the paths of the lab's files.
     """
     pid = daemon_pid(place, config.name, "zebra")
-    if pid is None or "--vrfwnetns" not in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0"):
+    if pid is None or "--vrfwnetns" not in file_text(Path(f"/proc/{pid}/cmdline")).split("\0"):
         return
     for vrf in config.vrfs:
         space = namespace(place.lab, vrf_space(config.name, vrf.name))
@@ -311,7 +312,7 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
             ).returncode
         except subprocess.TimeoutExpired:
             raise LabError(f"{name}: FRR does not start within {LOAD_LIMIT_S} s: see {log}") from None
-    text = log.read_text(encoding="utf-8", errors="replace")
+    text = file_text(log, errors="replace")
     complaints = _COMPLAINT.findall(text)
     if code or complaints:
         raise LabError(
@@ -335,7 +336,7 @@ def frr_of(place: Place, frr: Frr, name: str) -> Frr:
     path = place.router(name) / _ROOT
     if not path.exists():
         return frr
-    root, version = path.read_text(encoding="utf-8").splitlines()
+    root, version = file_text(path).splitlines()
     return replace(rootfs.known(Path(root), version), protocols=frr.protocols)
 
 
@@ -347,8 +348,8 @@ def running_root(pid: int) -> str:
 def daemon_pid(place: Place, name: str, daemon: str) -> int | None:
     """Return the process id of a router's daemon, or None if it does not run. ``place`` has the paths of the lab's files."""
     try:
-        pid = int((place.router(name) / f"run/frr/{daemon}.pid").read_text(encoding="ascii"))
-        command = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()
+        pid = int(file_text(place.router(name) / f"run/frr/{daemon}.pid"))
+        command = file_text(Path(f"/proc/{pid}/comm")).strip()
     except (OSError, ValueError):
         return None
     return pid if command == daemon and alive(pid) else None  # one that nobody has buried yet has its name still

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -127,7 +128,7 @@ def has_user(user: int, group: int) -> bool:
 
 
 def _mapped(file: str, number: int) -> bool:
-    rows = [list(map(int, row.split())) for row in Path("/proc/self", file).read_text(encoding="ascii").splitlines()]
+    rows = [list(map(int, row.split())) for row in file_text(Path("/proc/self", file)).splitlines()]
     return any(first <= number < first + count for first, _, count in rows)
 
 

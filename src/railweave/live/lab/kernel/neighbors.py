@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError, SpecError
 from railweave.live.lab import names
 from railweave.live.lab.kernel.namespace import set_parameters
-from railweave.reading import read_json
+from railweave.reading import file_text, read_json
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _check_entries(links: int) -> None:
 
 
 def _values() -> dict[str, int]:
-    return {name: int(path.read_text(encoding="ascii")) for name in LIMITS if (path := SYSTEM / name).exists()}
+    return {name: int(file_text(path)) for name in LIMITS if (path := SYSTEM / name).exists()}
 
 
 def _file() -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.live.lab.kernel.namespace import RUN, existing
 from railweave.live.lab.names import MARK
+from railweave.reading import file_bytes, file_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ def of_lab(lab: str) -> list[int]:
         if not path.name.isdecimal() or int(path.name) == os.getpid():
             continue
         try:
-            marked = mark in (path / "environ").read_bytes().split(b"\0")
+            marked = mark in file_bytes(path / "environ").split(b"\0")
         except OSError:  # it ended meanwhile, or is of the kernel
             continue
         if marked:
@@ -57,7 +58,7 @@ def send(pid: int, number: signal.Signals) -> None:
 def alive(pid: int) -> bool:
     """Return True if a process exists and is not a zombie."""
     try:
-        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return file_text(PROC / str(pid) / "stat").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
@@ -71,7 +72,7 @@ def inside(lab: str) -> list[str]:
             try:
                 at = (path / "ns/net").stat()
                 if (at.st_dev, at.st_ino) in spaces:
-                    processes.append(f"{path.name} ({(path / 'comm').read_text().strip()})")
+                    processes.append(f"{path.name} ({file_text(path / 'comm').strip()})")
             except OSError:  # it ended meanwhile
                 continue
     return processes

@@ -34,6 +34,7 @@ from railweave.operations.store.store import is_database, opened
 from railweave.outputs.folder.sources import network_of
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.outputs.rendering.host.host_json import host_json
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -320,7 +321,7 @@ def scripts_of(network: Network, own_script: Path | None) -> dict[str, str]:
     if own_script is None:
         return scripts
     try:
-        return dict.fromkeys(scripts, own_script.read_text(encoding="utf-8"))
+        return dict.fromkeys(scripts, file_text(own_script))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InputError([Problem(Option("--mpi-script", str(own_script)), f"cannot be read: {reason}")]) from None

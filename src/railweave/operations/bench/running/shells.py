@@ -20,6 +20,7 @@ from railweave.live.reach.command import ended
 from railweave.live.reach.failure import MOST_BYTES, ReachError, reason, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.operations.bench.running.scripts import GRACE_S
+from railweave.reading import file_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -241,6 +242,6 @@ def _kill_session(leader: int) -> None:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):
-                after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                after_name = file_text(entry / "stat", errors="replace").rpartition(")")[2].split()
                 if int(after_name[3]) == leader:  # state, parent, group, session (proc_pid_stat(5))
                     os.kill(int(entry.name), signal.SIGKILL)

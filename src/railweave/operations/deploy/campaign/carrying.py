@@ -8,7 +8,6 @@ revision, and ``deploy resume`` reverts the changes at once.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import threading
 import time
@@ -30,7 +29,7 @@ from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.pages.table import Table, columns
-from railweave.reading import parse_json
+from railweave.reading import file_text, parse_json
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -338,7 +337,7 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
     if path is None:
         return []
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = parse_json(file_text(Path(path)))
         return list(document["faults"] if "faults" in document else document["lab"])
     except (OSError, ValueError, KeyError, TypeError):
         fix = "give what `railweave lab fault --scenario FILE --json` printed"

@@ -20,6 +20,7 @@ from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.build import device_config
 from railweave.model.device.management import Management
 from railweave.outputs.folder.rendering import with_secrets
+from railweave.reading import file_text, parse_json
 from railweave.systems import system, systems
 from railweave.systems.first_boot import Image, Options, Place, SerialOption
 from railweave.writing import write_file
@@ -484,7 +485,7 @@ def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
 def _earlier(folder: Path) -> set[str]:
     """Return the device files that an earlier run wrote to the folder, by relative path."""
     try:
-        devices = json.loads((folder / RECORD).read_text(encoding="utf-8"))["devices"]
+        devices = parse_json(file_text(folder / RECORD))["devices"]
         return {f"{serial}/{name}" for serial, device in devices.items() for name in device["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()

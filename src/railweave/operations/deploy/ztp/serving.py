@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 import socket
 import sys
@@ -22,6 +21,7 @@ from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.live.reach.failure import cause
 from railweave.operations.deploy.ztp.making import RECORD
 from railweave.progress import silent
+from railweave.reading import file_text, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ class Server(ThreadingHTTPServer):
         self._places = threading.BoundedSemaphore(MOST)
         self._good: dict[str, tuple[int, int]] = {}
         try:
-            self.record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            self.record: dict[str, Any] = parse_json(file_text(folder / RECORD))
         except (OSError, ValueError, RecursionError):
             raise InputError(
                 [

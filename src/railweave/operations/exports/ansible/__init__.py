@@ -15,6 +15,7 @@ import yaml
 
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.operations.exports.contracts import NameRule, check_distinct, check_names
+from railweave.reading import packaged_text, packaged_yaml
 from railweave.systems.loader import ANSIBLE, ANSIBLE_LOAD
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def files(network: Network) -> dict[str, str]:
     for nos in systems:
         if part := parts[nos]:
             playbooks.append(f"load-{nos.replace('_', '-')}.yaml")
-            result[playbooks[-1]] = _file(nos, ANSIBLE_LOAD).read_text(encoding="utf-8")
+            result[playbooks[-1]] = packaged_text(_file(nos, ANSIBLE_LOAD))
             collections |= {entry["name"]: entry for entry in part["collections"]}
     playbooks.append("load-servers.yaml")
-    result[playbooks[-1]] = (package(__name__) / "servers.yaml").read_text(encoding="utf-8")
+    result[playbooks[-1]] = packaged_text(package(__name__) / "servers.yaml")
     result["site.yaml"] = _dumped(
         [{"name": _imported(name), "ansible.builtin.import_playbook": name} for name in playbooks]
     )
@@ -104,7 +105,7 @@ def _file(nos: str, name: str) -> Traversable:
 def _part(nos: str) -> dict[str, Any]:
     """Return the variables and collections of a system; an empty map if it has no playbook."""
     file = _file(nos, ANSIBLE)
-    return yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return packaged_yaml(packaged_text(file)) if file.is_file() else {}
 
 
 def group_name(*words: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.operations.watch.console.view import Live, PageView, Values, changed, clock
 from railweave.pages.shell import asset, element, html_page, text
+from railweave.reading import packaged_bytes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -35,7 +36,7 @@ _NAMES = ("console.css", "live.js", "topology.js", "charts.js", "uplot/uPlot.iif
 
 def _static() -> dict[str, bytes]:
     folder = files("railweave.operations.watch.console").joinpath("static")
-    return {"page.css": asset("page.css").encode(), **{name: folder.joinpath(name).read_bytes() for name in _NAMES}}
+    return {"page.css": asset("page.css").encode(), **{name: packaged_bytes(folder.joinpath(name)) for name in _NAMES}}
 
 
 STATIC = _static()

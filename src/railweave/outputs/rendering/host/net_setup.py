@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.config.addresses import Addressed
 from railweave.nics import every_vendor
 from railweave.outputs.rendering.host.shell import comment_head
+from railweave.reading import packaged_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -150,4 +151,4 @@ def _words(lines: Iterable[str]) -> str:
 
 @cache
 def _template() -> str:
-    return (files("railweave.outputs.rendering.host") / "net_setup.sh").read_text(encoding="utf-8")
+    return packaged_text(files("railweave.outputs.rendering.host") / "net_setup.sh")

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from railweave.reading import packaged_text
+
 if TYPE_CHECKING:
     from railweave.model.device.host_model import HostConfig
 
@@ -30,7 +32,7 @@ BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and t
 @cache
 def body(name: str) -> str:
     """Return the content of a file in ``scripts/``, which is the body of a script or a part of it."""
-    return files("railweave.outputs.rendering.host").joinpath("scripts", name).read_text(encoding="utf-8")
+    return packaged_text(files("railweave.outputs.rendering.host").joinpath("scripts", name))
 
 
 def head(title: str, *, network: str, server: str | None = None, lint: str | None = None) -> list[str]:

@@ -5,7 +5,6 @@ They have the time of a step, the computing time of GPUs, and the causes for whi
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from railweave.prediction.jobs.traces.traced import PlacedTrace
 from railweave.prediction.simulation.errors import how_near
 from railweave.prediction.simulation.training.packets import PacketCheck, slowest
 from railweave.prediction.simulation.training.tiers import INSIDE, StepTraffic
+from railweave.reading import packaged_text, parse_json
 
 if TYPE_CHECKING:
     from railweave.prediction.jobs.plan import JobPlan
@@ -89,7 +89,7 @@ class StepBand(JsonObject):
 @cache
 def judged() -> dict[str, StepErrors]:
     """Return the errors of earlier predictions of training steps, by GPU name. They are in a file that is part of railweave."""
-    rows: list[dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = parse_json(packaged_text(TABLE))
     by_gpu: dict[str, StepErrors] = {}
     for row in rows:
         given: dict[str, Any] = {**row, "gpus": tuple(row["gpus"])}

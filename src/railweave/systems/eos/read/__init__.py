@@ -16,6 +16,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections
 from railweave.model.config.sections import Section, SectionReader
 from railweave.model.device.reading import Reading, classify_statements
+from railweave.reading import parse_json
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
 from railweave.systems.eos.read.values import redacted
@@ -94,7 +95,7 @@ def _depth(raw: str) -> int:
 
 def _of_json(text: str) -> list[Section]:
     try:
-        document: Any = json.loads(text)
+        document: Any = parse_json(text)
         commands = _commands(document)
     except json.JSONDecodeError as error:
         raise RenderError(f"this is no JSON: {error.msg}", error.lineno) from None

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from xml.parsers import expat
+from typing import TYPE_CHECKING, NoReturn
 
 from railweave.errors import RenderError
+from railweave.reading import XmlError, parse_json, xml_message, xml_parser
 from railweave.systems.junos.parse import COMMANDS, DEEPEST, parse_curly, unquoted
 from railweave.systems.junos.tree import pathset, wordset
 
@@ -114,7 +114,7 @@ class _JsonReader:
             return self._mapping(depth)
         if sign == "[":
             return self._list(depth)
-        text = Text("" if sign == "null" else json.loads(sign) if sign.startswith('"') else sign)
+        text = Text("" if sign == "null" else parse_json(sign) if sign.startswith('"') else sign)
         text.at = self.line
         return text
 
@@ -126,7 +126,7 @@ class _JsonReader:
             if sign == ",":
                 continue
             next(self.tokens)  # the colon
-            fields[json.loads(sign)] = self.value(depth=depth + 1)
+            fields[parse_json(sign)] = self.value(depth=depth + 1)
         return fields
 
     def _list(self, depth: int) -> Values:
@@ -142,7 +142,7 @@ class _JsonReader:
 def json_paths(text: str) -> tuple[list[Path], list[Path]]:
     """Return (active statements, inactive statements) of a JSON text. Raises ``RenderError`` if the text is not JSON."""
     try:
-        json.loads(text)
+        parse_json(text)
     except json.JSONDecodeError as error:
         raise RenderError(f"this is no JSON: {error.msg}", error.lineno) from None
     except (RecursionError, ValueError):
@@ -244,14 +244,13 @@ class _XmlReader:
         self.active: list[Path] = []
         self.asleep: list[Path] = []
         self.stack: list[_Element] = []
-        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser = xml_parser(self.refused, namespaces=True)
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
-        self.parser.StartDoctypeDeclHandler = self.refused
         self.parser.buffer_text = True
 
-    def refused(self, *_: object) -> None:
+    def refused(self, *_: object) -> NoReturn:
         raise RenderError("a document type is not read", self.parser.CurrentLineNumber)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -298,8 +297,8 @@ def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
     reader = _XmlReader()
     try:
         reader.parser.Parse(text.lstrip().encode(), True)
-    except expat.ExpatError as error:
-        raise RenderError(f"this is no XML: {expat.ErrorString(error.code)}", error.lineno) from None
+    except XmlError as error:
+        raise RenderError(f"this is no XML: {xml_message(error)}", error.lineno) from None
     return reader.active, reader.asleep
 
 

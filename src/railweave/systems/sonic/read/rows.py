@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 from railweave.errors import RenderError
 from railweave.model.config.sections import Section, SectionReader
 from railweave.model.config.tree import Node
+from railweave.reading import parse_json
 from railweave.systems.frr.read.text import number
 from railweave.systems.sonic.tables import to_section
 
@@ -241,7 +242,7 @@ def _is_pairs(value: object) -> TypeGuard[_Object]:
 
 def _parsed(text: str) -> _Pairs:
     try:
-        parsed: object = json.loads(text, object_pairs_hook=_Object)
+        parsed: object = parse_json(text, object_pairs_hook=_Object)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
     except RecursionError:
