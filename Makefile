@@ -38,20 +38,25 @@ help:
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core over the plugin, without a GPU"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests"
 
+# Versions and hashes are those of requirements/*.lock; `make update` refreshes them. maturin is in the locks, so that pip builds without isolation.
+LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements
+BUILT := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip
+
 # Programs that run railweave; STAMP adds what developers run.
 define install
 	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.$(1)'
+	$(LOCKED)/$(1).lock
+	$(BUILT) install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 endef
 
-$(BASE): pyproject.toml $(ENGINE)
-	$(call install)
+$(BASE): requirements/base.lock pyproject.toml $(ENGINE)
+	$(call install,base)
 
-$(STAMP): pyproject.toml $(ENGINE)
-	$(call install,[dev])
+$(STAMP): requirements/dev.lock pyproject.toml $(ENGINE)
+	$(call install,dev)
 
 demo: $(or $(wildcard $(STAMP)),$(BASE))
 	@mkdir -p out
@@ -104,7 +109,7 @@ PLUGIN := build/plugin
 CMAKE := $(or $(shell command -v cmake),$(BIN)/cmake)
 
 $(BIN)/cmake: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake
+	$(LOCKED)/cmake.lock
 
 plugin: $(CMAKE)
 	$(CMAKE) -S plugin -B $(PLUGIN) > /dev/null
@@ -117,7 +122,7 @@ plugin-lint:
 	plugin/tests/lint.sh
 
 plugin-bench: plugin $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
+	$(LOCKED)/plots.lock
 	$(BIN)/python plugin/bench/run.py $(PLUGIN)
 
 SOAK_JOBS ?= 4
@@ -147,8 +152,8 @@ fuzz: $(STAMP) $(CMAKE)
 
 # Ray is installed beside the virtual environment: it is too large for everybody's.
 RAY := .validators/ray
-$(RAY)/.installed: $(STAMP)
-	$(BIN)/python -m pip install --quiet --upgrade --target $(RAY) 'ray>=2.40,<3'
+$(RAY)/.installed: requirements/ray.lock $(STAMP)
+	$(LOCKED)/ray.lock --upgrade --target $(RAY)
 	touch $@
 
 # What takes minutes and a person looks at; without NAME the table of them. WORDS are for the trial.
@@ -159,7 +164,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps
 
 validation: $(STAMP) engine
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
+	$(LOCKED)/plots.lock
 	$(BIN)/python -m benchmarks.validation
 
 golden: $(STAMP)
@@ -172,7 +177,7 @@ docs: $(STAMP)
 # mkdocs and its theme are installed beside the virtual environment: only the site needs them. Without a network the site is skipped.
 SITE := .validators/site
 site:
-	@test -d $(SITE)/material || { mkdir -p $(SITE) && $(PYTHON) -m pip install --quiet --disable-pip-version-check --target $(SITE) 'mkdocs-material>=9.6,<10'; } \
+	@test -d $(SITE)/material || { mkdir -p $(SITE) && $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.lock --target $(SITE); } \
 		|| { rm -rf $(SITE); echo "site: skipped, because mkdocs-material could not be installed into $(SITE)"; exit 0; }; \
 	test ! -d $(SITE)/material || NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(SITE) $(PYTHON) -m mkdocs build --strict --quiet
 
@@ -199,7 +204,7 @@ MANUAL := railweave._sim.data/data
 wheel: $(STAMP)
 	rm -rf $(MANUAL)
 	$(BIN)/python -m docs.man_pages $(MANUAL)
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . --config-settings build-args="--compatibility pypi"
+	$(BUILT) wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . --config-settings build-args="--compatibility pypi"
 	@ls dist/railweave-*.whl
 
 try-wheel: wheel

@@ -19,5 +19,5 @@ fi
 rm -rf "$target"
 mkdir -p "$(dirname "$target")"
 "$python" -m venv "$target" || skip "a virtual environment could not be made"
-"$target/bin/python" -m pip install -qq --disable-pip-version-check ansible ansible-lint ncclient || { rm -rf "$target"; skip "the packages could not be had"; }
+"$target/bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r "$(dirname "$0")/../requirements/ansible.lock" || { rm -rf "$target"; skip "the packages could not be had"; }
 echo "ansible: made $target"

@@ -10,6 +10,7 @@ set -euo pipefail
 usage="usage: tools/inventory-server.sh netbox|nautobot DIR [VERSION]"
 product=${1:?$usage}
 target=$(realpath -m "${2:?$usage}")
+cd "$(dirname "$0")/.."
 case "$product" in
   netbox) version=${3:-4.7.3} extra=() ;;
   nautobot) version=${3:-3.2.7} extra=(gunicorn) ;;
@@ -25,8 +26,6 @@ if [ -e "$target" ]; then
 fi
 [ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $product $target)"
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (src/railweave/live/lab/frr/frr-root.sh installs it)"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
-  || skip "no Debian mirror in this machine's apt sources"
 
 root="$target.partial"
 if [ ! -x "$root/usr/bin/redis-server" ]; then
@@ -36,8 +35,7 @@ if [ ! -x "$root/usr/bin/redis-server" ]; then
   fi
   rm -rf "$root"
   mkdir -p "$(dirname "$target")"
-  mmdebstrap --quiet --variant=minbase --include=python3-venv,postgresql,redis-server,libpq5,ca-certificates \
-    --aptopt='Acquire::Check-Valid-Until "false"' trixie "$root" "$mirror" || skip "the packages could not be had"
+  src/railweave/live/lab/frr/debian-root.sh "$root" trixie python3-venv,postgresql,redis-server,libpq5,ca-certificates || skip "no root folder could be made"
   chmod 755 "$root"
 fi
 
@@ -49,16 +47,23 @@ home=/opt/$product
 python=$home/bin/python
 pip=("$python" -m pip install -qq --disable-pip-version-check)
 chroot "$root" python3 -m venv "$home"
-chroot "$root" "${pip[@]}" --no-deps "$product==$version" || skip "$product $version could not be installed"
-# The C part of psycopg would need a compiler in this root; its binary wheel does the same.
-chroot "$root" "$python" - "$product" > "$root/srv/requires.txt" <<'PY'
+# The version of the lock comes with its hashes; any other version comes as pip finds it.
+if grep -q "^$product==$version " requirements/$product.lock; then
+  cp "requirements/$product.lock" "$root/srv/requires.txt"
+  chroot "$root" "${pip[@]}" --require-hashes -r /srv/requires.txt || skip "$product $version could not be installed"
+else
+  echo "$product: requirements/$product.lock has a version other than $version: its packages are not pinned" >&2
+  chroot "$root" "${pip[@]}" --no-deps "$product==$version" || skip "$product $version could not be installed"
+  # The C part of psycopg would need a compiler in this root; its binary wheel does the same.
+  chroot "$root" "$python" - "$product" > "$root/srv/requires.txt" <<'PY'
 import sys
 from importlib.metadata import requires
 for line in requires(sys.argv[1]):
     if "extra ==" not in line:
         print(line.replace("psycopg[c,pool]", "psycopg[binary,pool]"))
 PY
-chroot "$root" "${pip[@]}" -r /srv/requires.txt "${extra[@]}" || skip "the packages that $product needs could not be installed"
+  chroot "$root" "${pip[@]}" -r /srv/requires.txt "${extra[@]}" || skip "the packages that $product needs could not be installed"
+fi
 
 mkdir -p "$root$home/conf"
 cat > "$root/srv/common.py" <<PY

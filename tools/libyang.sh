@@ -14,5 +14,7 @@ if [ ! -e /usr/include/libyang/libyang.h ]; then
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libyang2-dev >/dev/null; } \
     || skip "libyang2-dev could not be installed"
 fi
-"$python" -m pip install --quiet --disable-pip-version-check 'libyang==2.8.0' || skip "it does not compile here"
+pip=("$python" -m pip install --quiet --disable-pip-version-check --require-hashes)
+"${pip[@]}" -r requirements/yang-build.lock || skip "what its build needs could not be had"
+"${pip[@]}" --no-build-isolation -r requirements/yang.lock || skip "it does not compile here"
 echo "libyang: installed"

@@ -11,7 +11,7 @@ trap '[ -z "$server" ] || kill "$server"; "$remove" -rf "$folder"' EXIT
 
 "$python" -m venv --without-pip "$folder/venv"
 "$python" -m venv "$folder/installers"
-"$folder/installers/bin/python" -m pip install --quiet --disable-pip-version-check pipx uv
+"$folder/installers/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/installers.lock
 mkdir -p "$folder/index/railweave"
 cp "$wheel" "$folder/index/railweave/"
 "$folder/installers/bin/python" -m http.server --bind 127.0.0.1 --directory "$folder/index" 0 > "$folder/served" 2>&1 &

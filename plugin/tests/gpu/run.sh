@@ -12,7 +12,10 @@ for version in "${@:-}"; do
   libraries=${LD_LIBRARY_PATH:-}
   if [ -n "$version" ] || ! ldconfig -p | grep -q libnccl.so.2; then
     target=$build/gpu/${version:-newest}
-    [ -d "$target" ] || python3 -m pip install --quiet --target "$target" "nvidia-nccl-cu12${version:+==$version}" nvidia-cuda-runtime-cu12
+    # Without a version that of requirements/nccl.lock, by its hash; a given version comes as pip finds it.
+    wanted=(--require-hashes -r "$here/../../../requirements/nccl.lock")
+    [ -z "$version" ] || wanted=("nvidia-nccl-cu12==$version" nvidia-cuda-runtime-cu12)
+    [ -d "$target" ] || python3 -m pip install --quiet --target "$target" "${wanted[@]}"
     libraries=$target/nvidia/nccl/lib:$target/nvidia/cuda_runtime/lib:$libraries
   fi
   fabric=$(mktemp)

@@ -13,7 +13,7 @@ skip() { echo "test-nccl: skipped: $1"; exit 0; }
 command -v g++ > /dev/null || skip "g++ is not installed"
 wheels=${CUDA_WHEELS:-$build/cuda}
 if [ ! -d "$wheels/nvidia/cuda_runtime" ]; then
-  python3 -m pip install --quiet --target "$wheels" nvidia-cuda-runtime-cu12 nvidia-cuda-nvcc-cu12 nvidia-cuda-cccl-cu12 ||
+  python3 -m pip install --quiet --require-hashes -r "$here/../../../requirements/cuda.lock" --target "$wheels" ||
     skip "the CUDA headers could not be had"
 fi
 
