@@ -10,14 +10,11 @@ skip() { echo "bare-root: skipped: $1" >&2; exit 0; }
 [ -x "$target/usr/sbin/dkms" ] && { echo "bare-root: $target is there already"; exit 0; }
 [ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $target)"
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (frr-root.sh installs it)"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
-  || skip "no Debian mirror in this machine's apt sources"
 
 staging="$target.partial"
 rm -rf "$staging"
 trap 'rm -rf "$staging"' EXIT
-mmdebstrap --quiet --variant=minbase --include=python3,dkms,rpm,pciutils \
-  --aptopt='Acquire::Check-Valid-Until "false"' "${2:-bookworm}" "$staging" "$mirror" || skip "the packages could not be had"
+src/railweave/live/lab/frr/debian-root.sh "$staging" "${2:-bookworm}" python3,dkms,rpm,pciutils || skip "no root folder could be made"
 chmod 755 "$staging"
 mv "$staging" "$target"
 echo "bare-root: made $target"

@@ -19,6 +19,7 @@ fi
 staging="$target.partial"
 rm -rf "$staging"
 mkdir -p "$staging/packages"
+printf '# Debian packages of this machine'"'"'s release, unpacked\npackage\tversion\tarchitecture\tsource\n' > "$staging/packages.tsv"
 trap 'rm -rf "$staging"' EXIT
 # Its library is named libnetplan0 or libnetplan1, by the release.
 library=$(apt-cache depends netplan.io 2>/dev/null | sed -n 's/^ *Depends: \(libnetplan[0-9]*\)$/\1/p' | head -1)
@@ -29,7 +30,10 @@ fi
 [ -n "$library" ] || skip "apt knows no netplan.io (apt-get update?)"
 unpack() {
   (cd "$staging/packages" && rm -f ./*.deb && apt-get download -qq "$@" 2>/dev/null) || skip "the packages could not be had"
-  for package in "$staging"/packages/*.deb; do dpkg-deb -x "$package" "$staging"; done
+  for package in "$staging"/packages/*.deb; do
+    dpkg-deb -x "$package" "$staging"
+    dpkg-deb --show --showformat='${Package}\t${Version}\t${Architecture}\t${source:Package}\n' "$package" >> "$staging/packages.tsv"
+  done
 }
 unpack netplan.io "$library"
 generator=$(compgen -G "$staging/usr/lib*/netplan/generate" | head -1)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that tests run beside railweave, by apt: DHCP servers, sshd, snmpd, a browser and the like.
+# .validators/test-programs/packages.tsv lists the installed versions, and those of what other scripts install by apt.
 #
 # Needs root and apt; says why where it cannot, and the tests that need a program then say that they were skipped. No service
 # is started or enabled to start now.
@@ -21,6 +22,16 @@ declare -A packages=(
   [/usr/sbin/snmpd]=snmpd
   [/usr/sbin/sshd]=openssh-server
 )
+record() {
+  command -v dpkg-query > /dev/null || return 0
+  mkdir -p .validators/test-programs
+  {
+    printf '# Debian %s, this machine\npackage\tversion\tarchitecture\tsource\n' "$(cat /etc/debian_version 2> /dev/null)"
+    dpkg-query --show --showformat='${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\n' \
+      "${packages[@]}" libyang2-dev mmdebstrap 2> /dev/null | sed -n 's/^ii *\t//p'
+  } > .validators/test-programs/packages.tsv
+}
+trap record EXIT
 missing=()
 for program in "${!packages[@]}"; do
   command -v "${program##*/}" >/dev/null || [ -x "$program" ] || missing+=("${packages[$program]}")
@@ -36,7 +47,7 @@ policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' > "$policy"
   chmod 755 "$policy"
-  trap 'rm -f "$policy"' EXIT
+  trap 'rm -f "$policy"; record' EXIT
 fi
 apt-get update -qq || skip "the package lists could not be had"
 # One by one: a release that lacks one of them has the others.

@@ -14,11 +14,9 @@ root=$work/root
 if [ ! -e "$root/boot" ]; then
   [ "$(id -u)" = 0 ] || skip "making the guests' root folder needs root"
   command -v mmdebstrap > /dev/null || skip "mmdebstrap is not installed"
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2> /dev/null | grep -v -e security -e updates | grep -m1 debian) ||
-    skip "no Debian mirror in this machine's apt sources"
   mkdir -p "$work"
-  mmdebstrap --quiet --variant=minbase --include=linux-image-amd64,rdma-core,ibverbs-providers,libibverbs1,iproute2,kmod,procps \
-    --aptopt='Acquire::Check-Valid-Until "false"' bookworm "$root.partial" "$mirror" || skip "the guests' packages could not be had"
+  "$here/../../../src/railweave/live/lab/frr/debian-root.sh" "$root.partial" bookworm \
+    linux-image-amd64,rdma-core,ibverbs-providers,libibverbs1,iproute2,kmod,procps || skip "the guests' root folder could not be made"
   mv "$root.partial" "$root"
 fi
 mkdir -p "$root/test"

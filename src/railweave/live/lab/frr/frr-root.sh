@@ -16,14 +16,11 @@ if ! command -v mmdebstrap >/dev/null; then
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null \
     || skip "mmdebstrap could not be installed"
 fi
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
-  || skip "no Debian mirror in this machine's apt sources"
 
 staging="$target.partial"
 rm -rf "$staging"
 mkdir -p "$(dirname "$target")"
-if mmdebstrap --quiet --variant=minbase --include=frr,frr-pythontools,lldpd \
-    --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$staging" "$mirror"; then
+if bash "$(dirname "$0")/debian-root.sh" "$staging" "$suite" frr,frr-pythontools,lldpd; then
   chmod 755 "$staging"
   if [ -e "$target" ]; then  # one without lldpd, as they were made before
     mv "$target" "$target.old"
@@ -33,5 +30,5 @@ if mmdebstrap --quiet --variant=minbase --include=frr,frr-pythontools,lldpd \
   echo "frr-root: made $target"
 else
   rm -rf "$staging"
-  skip "the packages could not be had"
+  skip "no root folder of Debian $suite could be made"
 fi
