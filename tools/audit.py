@@ -231,9 +231,9 @@ def policy() -> str:
             "deny",
             "--manifest-path",
             manifest,
-            "check",
             "--config",
-            str(ROOT / "deny.toml"),
+            "deny.toml",
+            "check",
             "bans",
             "licenses",
             "sources",
@@ -243,7 +243,7 @@ def policy() -> str:
         )
         if done.returncode:
             raise SystemExit(f"{done.stderr}audit: {manifest} breaks a rule of deny.toml")
-        print(f"audit: {manifest}: {done.stdout.strip() or done.stderr.strip().splitlines()[-1]}")
+        print(f"audit: {manifest}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
     return ""
 
 
