@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 # Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs site screenshot validate-all validators test-programs zipapp engine wheel try-wheel deb release fuzz validation \
+.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs site screenshot validate-all validators test-programs zipapp engine wheel try-wheel deb release update sbom audit fuzz validation \
 	collected plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
@@ -21,6 +21,9 @@ help:
 	@echo "make plugin    the NCCL/RCCL net plugin and railweave-rdma-ping, build/plugin"
 	@echo "make wheel     dist/railweave-*.whl; make try-wheel installs it where there is no compiler"
 	@echo "make deb       dist/*.deb: railweave-host, and the net plugin; make release: all that a release has"
+	@echo "make update    refresh the locks below requirements/, the crates and the table of licences"
+	@echo "make sbom      dist/railweave-*.cdx.json: every package of Python, Rust, C, JavaScript and Debian"
+	@echo "make audit     compare the locks with known weaknesses; DB=DIR: advisories in OSV's format, without a network"
 	@echo "make zipapp    dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo
 	@echo "make golden    refresh tests/golden after an intended change (read the diff)"
@@ -215,6 +218,15 @@ deb: plugin $(STAMP)
 
 release: $(STAMP) plugin
 	tools/release.sh $(BIN) $(PLUGIN)
+
+update: $(STAMP)
+	tools/update.sh $(BIN)/python --upgrade
+
+sbom: $(STAMP)
+	$(BIN)/python tools/sbom.py
+
+audit: $(STAMP)
+	$(BIN)/python tools/audit.py $(if $(DB),--db $(DB),--allow-skip)
 
 screenshot: $(STAMP)
 	$(BIN)/python -m tests.outputs.report.screenshot docs/images/report.png

@@ -41,6 +41,7 @@ TRIALS = {
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/predict.md"),
     "recorded-faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "recorded-servers": Trial("tests.host.machines.recorded", "a minute", "100 changed answers of twelve recorded servers without a design for each of three seeds, and what host check finds: docs/checks.md", ("1", "2", "3")),
+    "reproducible": Trial("tests.trials.reproducible", "network, cargo, ten minutes", "the wheel and the sdist, built twice in different folders and environments, byte for byte; `system`: without zig; `--debian`: Debian packages too"),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
     "slurm": Trial("tests.operations.exports.slurm_trial", "root, mmdebstrap", "every example's Slurm files in two releases of Slurm, and jobs on four nodes: docs/export.md"),
     "topograph": Trial("tests.operations.exports.topograph_trial", "root, NVIDIA's topograph", "Topograph over the model of every example, beside the Slurm and Kueue targets: docs/export.md"),
