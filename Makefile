@@ -41,7 +41,7 @@ help:
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core over the plugin, without a GPU"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests"
 
-# Versions and hashes are those of requirements/*.lock; `make update` refreshes them. maturin is in the locks, so that pip builds without isolation.
+# Versions and hashes are those of requirements/*.lock; `make update` refreshes them. maturin and setuptools are in the locks, so that pip builds without isolation, which would download others.
 LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements
 BUILT := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip
 
@@ -50,7 +50,8 @@ define install
 	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(LOCKED)/$(1).lock
+	$(if $(filter dev,$(1)),$(LOCKED)/sdist.lock)
+	$(LOCKED)/$(1).lock --no-build-isolation
 	$(BUILT) install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 endef

@@ -50,7 +50,9 @@ chroot "$root" python3 -m venv "$home"
 # The version of the lock comes with its hashes; any other version comes as pip finds it.
 if grep -q "^$product==$version " requirements/$product.lock; then
   cp "requirements/$product.lock" "$root/srv/requires.txt"
-  chroot "$root" "${pip[@]}" --require-hashes -r /srv/requires.txt || skip "$product $version could not be installed"
+  cp requirements/sdist.lock "$root/srv/"
+  { chroot "$root" "${pip[@]}" --require-hashes -r /srv/sdist.lock &&
+    chroot "$root" "${pip[@]}" --require-hashes --no-build-isolation -r /srv/requires.txt; } || skip "$product $version could not be installed"
 else
   echo "$product: requirements/$product.lock has a version other than $version: its packages are not pinned" >&2
   chroot "$root" "${pip[@]}" --no-deps "$product==$version" || skip "$product $version could not be installed"

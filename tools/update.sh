@@ -17,12 +17,14 @@ lock() {  # NAME INPUT...; the packages of dev.lock have the same versions every
     $upgrade "$@" --output-file "requirements/$name.lock"
 }
 dev="--constraints requirements/dev.lock"
+lock sdist requirements/sdist.in
 lock dev pyproject.toml requirements/build.in --extra dev
 lock base pyproject.toml requirements/build.in $dev
 lock image pyproject.toml --extra live --extra watch $dev
 lock plots pyproject.toml --extra plots $dev
-for name in cmake ray release yang yang-build; do lock "$name" "requirements/$name.in" $dev; done
+for name in cmake ray release yang; do lock "$name" "requirements/$name.in" $dev; done
 for name in ansible cuda installers nccl site update; do lock "$name" "requirements/$name.in"; done
+lock yang-build requirements/yang-build.in $dev --constraints requirements/sdist.lock
 for name in netbox nautobot; do PYTHON_OF_LOCK=3.13 lock "$name" "requirements/$name.in" --override requirements/servers.override; done
 if [ -n "$upgrade" ]; then
   for manifest in Cargo.toml crates/sim/fuzz/Cargo.toml; do cargo update --quiet --manifest-path "$manifest"; done
