@@ -49,12 +49,11 @@ def build(checkout: Path, maturin: Path, environment: dict[str, str], umask: int
     if debian:
         for words in (["cmake", "-S", "plugin", "-B", "build/plugin"], ["cmake", "--build", "build/plugin"]):
             subprocess.run(words, check=True, cwd=checkout, env=environment, umask=umask, stdout=subprocess.DEVNULL)
-        path = environment | {"PYTHONPATH": f"{checkout}/src:{checkout}"}
         subprocess.run(
             ["tools/deb.sh", sys.executable, "build/plugin", "dist"],
             check=True,
             cwd=checkout,
-            env=path,
+            env=environment,
             umask=umask,
             stdout=subprocess.DEVNULL,
         )
