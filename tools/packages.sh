@@ -10,5 +10,5 @@ linker=(--zig --compatibility manylinux_2_17)
 [ "${RAILWEAVE_LINKER:-zig}" = zig ] || linker=(--compatibility pypi)
 rm -rf railweave._sim.data
 "$python" -m docs.man_pages railweave._sim.data/data
+"$maturin" sdist --out "$dist"
 PATH="$(cd "$(dirname "$maturin")" && pwd):$PATH" "$maturin" build --quiet --release --locked "${linker[@]}" --out "$dist"
-"$maturin" sdist --quiet --out "$dist"
