@@ -3,6 +3,7 @@
 # usage: tools/deb.sh PYTHON PLUGIN_BUILD OUTPUT
 # Needs dpkg-deb, and the plugin built. The same sources give the same bytes.
 set -euo pipefail
+umask 022  # dpkg-deb refuses folders that others cannot read
 python=$1 plugin=$2 output=$3
 command -v dpkg-deb > /dev/null || { echo "deb: skipped: there is no dpkg-deb"; exit 0; }
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)

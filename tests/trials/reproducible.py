@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -99,8 +100,10 @@ def main(words: list[str]) -> int:
             "TZ": "Asia/Kolkata",
             "LC_ALL": "C.UTF-8",
         }
-        left = build(folder / "one", maturin, first, 0o022, debian)
-        right = build(folder / "elsewhere" / "and" / "deeper", maturin, second, 0o077, debian)
+        with ThreadPoolExecutor(2) as builds:  # linking with optimization uses one processor
+            near = builds.submit(build, folder / "one", maturin, first, 0o022, debian)
+            far = builds.submit(build, folder / "elsewhere" / "and" / "deeper", maturin, second, 0o077, debian)
+        left, right = near.result(), far.result()
         wrong = left.keys() ^ right.keys()
         for name in sorted(left.keys() & right.keys()):
             contents = left[name].read_bytes(), right[name].read_bytes()
