@@ -31,8 +31,8 @@ def test_generated_parts_are_current() -> None:
     assert tables == set(ROOT.glob("docs/**/*.csv"))
 
 
-MOST_WORDS = 78_000
-"""Words of docs/ that are written by hand: a page that grows takes them from another."""
+MOST_WORDS = 79_000
+"""Words of docs/ that are written by hand: a page that grows takes them from another. 78,000 before there was a page on security."""
 
 
 MOST_GENERATED = 58_000

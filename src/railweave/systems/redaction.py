@@ -3,7 +3,7 @@
 Two passes. ``model.config.gate`` hides what words announce as secret, in every text. What is left is kept where a table
 knows it: the statements that the system's reader understands, and the fields of answers that its state table reads.
 Everywhere else a word is kept only if it is a number, an address, a port, a word of the system's languages, or a name
-that is defined elsewhere. A secret in a statement that nobody foresaw is therefore hidden as well.
+that is defined elsewhere. A secret in a statement that no one foresaw is therefore hidden as well.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def redacted(texts: Mapping[str, str], nos: str, names: Set[str] = frozenset()) 
 
 
 class _Known:
-    """What may be kept outside known statements: words of the language, and names."""
+    """The words that may be kept outside known statements: those of the language, and names."""
 
     def __init__(self, language: Set[str], fields: Set[str], names: Set[str]) -> None:
         self.language, self.fields, self.names = language, fields, names
@@ -75,10 +75,10 @@ class _Known:
 
     def word(self, word: str) -> bool:
         """Return True if the word may be kept."""
-        found = self._seen.get(word)
-        if found is None:
-            found = self._seen[word] = len(word) <= 128 and self._decide(word)
-        return found
+        kept = self._seen.get(word)
+        if kept is None:
+            kept = self._seen[word] = len(word) <= 128 and self._decide(word)
+        return kept
 
     def _decide(self, word: str) -> bool:
         bare = word.strip(".:!*?-+")
@@ -104,7 +104,7 @@ class _Known:
 @cache
 def _sources(package: str) -> tuple[str, ...]:
     """Return the texts of a package's constants, without the docstrings."""
-    found: list[str] = []
+    texts: list[str] = []
     folders = [resources.files(package)]
     while folders:
         for file in folders.pop().iterdir():
@@ -113,14 +113,14 @@ def _sources(package: str) -> tuple[str, ...]:
             elif file.name.endswith(".py"):
                 tree = ast.parse(packaged_text(file))
                 bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-                found += [
+                texts += [
                     node.value
                     for node in ast.walk(tree)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
                 ]
             elif file.name in {"forms.yaml", "system.yaml"}:
-                found.append(packaged_text(file))
-    return tuple(found)
+                texts.append(packaged_text(file))
+    return tuple(texts)
 
 
 _PACKAGES = ("railweave.systems", "railweave.model.state", "railweave.model.device")
@@ -165,14 +165,14 @@ def _understood(nos: str, texts: Mapping[str, str]) -> tuple[dict[str, frozenset
     lines: dict[str, set[int]] = {file: set() for file in texts}
     doubtful: set[tuple[str, int]] = set()
     names: set[str] = set()
-    for one in statements:
-        words = one.path.split()
+    for statement in statements:
+        words = statement.path.split()
         free = next((at for at, word in enumerate(words) if word.lower() in _FREE), None)
-        if one.kind != "understood" or free is not None:
-            doubtful.add((one.file, one.line))
+        if statement.kind != "understood" or free is not None:
+            doubtful.add((statement.file, statement.line))
         else:
-            lines.setdefault(one.file, set()).add(one.line)
-        if one.kind == "understood":
+            lines.setdefault(statement.file, set()).add(statement.line)
+        if statement.kind == "understood":
             names.update(word.strip("\"';{}[],") for word in words[: free + 1 if free is not None else len(words)])
     sure = {file: frozenset(line for line in known if (file, line) not in doubtful) for file, known in lines.items()}
     return sure, frozenset(name for name in names if not name.startswith("<"))
@@ -181,8 +181,8 @@ def _understood(nos: str, texts: Mapping[str, str]) -> tuple[dict[str, frozenset
 def _kept(text: str, words: _Known, sure: Set[int]) -> str:
     """Return a text with only what may be kept: the lines in ``sure``, known fields, and words for which ``words`` says so."""
     begun = text.lstrip()[:1]
-    found = _of_json if begun in {"{", "["} and _is_json(text) else _of_xml if begun == "<" else _of_text
-    hidden = list(found(text, words))
+    unknown = _of_json if begun in {"{", "["} and _is_json(text) else _of_xml if begun == "<" else _of_text
+    hidden = list(unknown(text, words))
     parts: list[str] = []
     at, line, counted = 0, 1, 0
     for start, end, by in hidden:

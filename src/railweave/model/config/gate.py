@@ -211,17 +211,17 @@ def _key_material(text: str) -> list[tuple[int, int]]:
 
     Keys and certificates with nothing but blanks between them are one.
     """
-    found: list[tuple[int, int]] = []
+    blocks: list[tuple[int, int]] = []
     begins = [match.start() for match in _BEGIN.finditer(text)]
     for number, start in enumerate(begins):
         following = begins[number + 1] if number + 1 < len(begins) else len(text)
         end = _END.search(text, start, following)
         past = end.end() if end else start + len(text[start:following].rstrip())
-        if found and _SPACE.fullmatch(text, found[-1][1], start):
-            found[-1] = (found[-1][0], past)
+        if blocks and _SPACE.fullmatch(text, blocks[-1][1], start):
+            blocks[-1] = (blocks[-1][0], past)
         else:
-            found.append((start, past))
-    return found
+            blocks.append((start, past))
+    return blocks
 
 
 def _without_key_material(text: str, replace: Replace) -> str:
@@ -262,9 +262,9 @@ def _words(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines
         for first, past in (*secret_words(words, base, lines=lines), *labelled(words, base))
     ]
     secrets = [
-        one
-        for at, one in enumerate(secrets)
-        if not any(one[0] < past and first < one[1] for first, past, _, _ in secrets[:at])
+        secret
+        for at, secret in enumerate(secrets)
+        if not any(secret[0] < past and first < secret[1] for first, past, _, _ in secrets[:at])
     ]
     taken = {number for first, past, _, _ in secrets for number in range(first, past)}
     for number, (word, start, _) in enumerate(spans, base):
@@ -338,8 +338,8 @@ def _lines(text: str) -> Iterator[_Secret]:
             while above and above[-1][0] >= column:
                 above.pop()
             if STEMS.search(line) and bare[0] in "{[<" and _is_document(bare):  # one among lines
-                found = (_xml if bare[0] == "<" else _json)(line)
-                yield from (secret._replace(start=secret.start + place, end=secret.end + place) for secret in found)
+                secrets = (_xml if bare[0] == "<" else _json)(line)
+                yield from (secret._replace(start=secret.start + place, end=secret.end + place) for secret in secrets)
             elif STEMS.search(line):
                 statement, mark, _ = line.partition(f"## {_SECRET_MARK}")
                 outside = [word for words in _near_lines([words for _, words in above]) for word in words]

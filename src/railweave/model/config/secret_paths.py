@@ -1,6 +1,6 @@
 """Secrets in JSON and XML documents: the keys, tags and attributes whose values are secrets.
 
-A document's names differ by system and release (``auth-password``, ``authPassphrase``, ``AUTH_PASSWORD``). A name is
+A document's names differ by system and release (auth-password, authPassphrase, AUTH_PASSWORD). A name is
 therefore split into its words, and the words decide.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HOLDS = re.compile(r"password|passwd|passphrase|passkey|passcode|secret|credential|apikey|authkey|bindpw")
-"""A pattern of parts of a name whose value is a secret, wherever they stand in the name's words."""
+"""A pattern of parts of a name whose value is a secret, in any of the name's words."""
 _WORDS = frozenset("pwd psk cak token tokens jwt pat".split())  # noqa: SIM905 - one word a line would hide the rest
 """Words of a name whose value is a secret. As parts of longer words they are harmless."""
 _SETTINGS = frozenset(
@@ -43,7 +43,7 @@ _OF_COMMUNITY = frozenset(["name", "index", "string"])
 
 @lru_cache(maxsize=4096)
 def name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case: ``authPassphrase`` and ``AUTH_PASSPHRASE`` give ``auth`` and ``passphrase``."""
+    """Return the words of a name in lower case: authPassphrase and AUTH_PASSPHRASE give auth and passphrase."""
     return tuple(part.lower() for part in _PARTS.findall(name[:200]))
 
 
