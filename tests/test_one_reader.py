@@ -9,6 +9,10 @@ import pytest
 
 from railweave import reading
 from railweave.errors import SpecError
+from railweave.host import packets
+from railweave.host.failure import HostInputError
+from railweave.operations.bench.runs import output_text
+from railweave.prediction.jobs.traces import chakra_read, nccl_read
 
 SOURCE = Path(__file__).parents[1] / "src" / "railweave"
 PARSERS = {
@@ -67,6 +71,11 @@ def test_a_pipe_a_folder_and_a_device_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "zero", "."):
+        for read in (output_text, lambda file: nccl_read.calls_of([file]), lambda file: list(chakra_read.frames(file))):
+            with pytest.raises(SpecError, match="no regular file"):
+                read(tmp_path / name)
+        with pytest.raises(HostInputError, match="no regular file"):
+            list(packets.frames(tmp_path / name))
         with pytest.raises(SpecError, match="cannot be read: no regular file"):
             reading.read_text(tmp_path / name)
         with pytest.raises(OSError, match="no regular file"):

@@ -8,14 +8,16 @@ reader and writer.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
 import re
 import secrets
+import stat
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from .failure import HostError
 
@@ -50,9 +52,18 @@ MOST_BYTES = 16 << 20
 """The size limit for reading a file, in bytes: a thousand times the size of a typical server's file."""
 
 
+def opened(file: Path) -> IO[bytes]:
+    """Return a regular file, open for reading. Anything else is refused: a pipe could keep the reader waiting forever. Raises OSError."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "no regular file", str(file))
+    return os.fdopen(handle, "rb")
+
+
 def content(file: Path) -> str:
     """Return a file's text. Raises OSError if it cannot be read, and ValueError if it is not UTF-8 text or is longer than ``MOST_BYTES``."""
-    with file.open("rb") as stream:
+    with opened(file) as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"larger than {MOST_BYTES >> 20} MiB, the most that is read")

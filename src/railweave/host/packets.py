@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import show
 from .failure import HostInputError
+from .files import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,7 @@ def frames(file: Path) -> Iterator[Frame]:
     Raises HostInputError if the file is not a capture. A last frame that is cut off is left out.
     """
     try:
-        with file.open("rb") as raw:
+        with opened(file) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             stream = cast("IO[bytes]", gzip.open(raw)) if packed else raw  # noqa: SIM115 - the file under it is closed

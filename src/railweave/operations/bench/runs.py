@@ -28,6 +28,7 @@ from railweave.operations.store.store import opened
 from railweave.prediction.collectives.channels import COLLECTIVES, Collective, channel_count
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, Parameters, parameters
 from railweave.prediction.collectives.tuning import choose
+from railweave.reading import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -641,7 +642,7 @@ def output_text(file: Path | str) -> str:
         if str(file) == STANDARD_INPUT:
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
-            with Path(file).open("rb") as stream:
+            with open_file(file) as stream:
                 data = stream.read(MOST_BYTES + 1)
         if data.startswith(_GZIP):
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)

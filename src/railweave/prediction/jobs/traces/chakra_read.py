@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.prediction.jobs.traces.trace import Node, NodeKind, RankTrace, Trace, in_order, node_problem
-from railweave.reading import parse_json, read_json
+from railweave.reading import open_file, parse_json, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def _up_to(stream: BinaryIO, most: int) -> bytes:
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = _up_to(stream, MOST_BYTES + 1)
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.prediction.jobs.traces.trace import Node, RankTrace, Trace
+from railweave.reading import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +100,7 @@ def calls_of(files: Iterable[Path]) -> list[Call]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
