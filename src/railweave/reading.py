@@ -62,10 +62,22 @@ def open_file(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
+def _up_to(stream: BinaryIO, most: int) -> bytes:
+    """Return at most ``most`` bytes of a stream, read piece by piece: files of the kernel take the memory of all bytes that are asked for."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := stream.read(min(most, _PIECE))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+_PIECE = 1 << 17
+
+
 def file_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     """Return the bytes of a file. Raises ``OSError`` if it cannot be read, is no regular file, or is larger than ``most_bytes``."""
     with open_file(path) as stream:
-        data = stream.read(most_bytes + 1)
+        data = _up_to(stream, most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB, the most that is read", str(path))
     return data
@@ -96,7 +108,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """
     try:
         with open_file(path) as stream:
-            data = stream.read(most_bytes + 1)
+            data = _up_to(stream, most_bytes + 1)
     except FileNotFoundError:
         raise
     except NotRegularError:
