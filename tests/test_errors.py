@@ -37,6 +37,7 @@ PROBLEMS = [Problem(place, "is wrong", "mend it") for place, _ in PLACES]
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "client._RefusedError": ("POST /api: HTTP 400", [{"name": ["taken"]}]),
     "HostUsageError": ("no such option: -x", "usage: railweave host plan", "railweave host plan"),
+    "UnreadableError": ("lost", "its answer is not understood"),
     "ReachError": ("host key", "its key is not known", "add it"),
     "StoppedError": ("the check failed", 2, True),
     "RenderError": ("a '[' is not closed", 7),

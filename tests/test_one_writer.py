@@ -21,6 +21,7 @@ OF_MODULES = {
 }
 ALLOWED = {
     "writing.py": "the writer",
+    "reading.py": "read only, and kept waiting by no pipe",
     "live/fleet/running.py": "on a server, in a temporary folder of its own",
     "host/files.py": "the room `host` imports nothing of railweave: its own writer",
     "host/journal.py": "the lock beside the journal, which nothing is written through",
@@ -41,6 +42,8 @@ ALLOWED = {
     "live/lab/lldp.py": "the log of lldpd, in a folder that root has just made below /run",
     "live/lab/frr/routers.py": "the log of vtysh, in a folder that root has just made below /run",
     "live/lab/frr/held_sessions.py": "a folder, which is only gone into",
+    "live/lab/holder.py": "folders, which are only mounted elsewhere, and /dev/null",
+    "live/lab/kernel/neighbors.py": "the lock of the folder of labs, below /run, where only root writes",
     "live/lab/kernel/namespace.py": "the kernel's namespaces and parameters below /proc",
     "outputs/folder/verify.py": "read only, and kept waiting by no pipe",
     "analysis/checks/validators.py": "in a temporary folder of its own, mode 700",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 << 20
 """The default limit on the size of a file, in bytes. A full inventory of 8,192 servers with all NICs and cables takes 20 MB."""
 
+MOST_OWN_BYTES = 1 << 30
+"""The limit on the size of a file that railweave wrote, in bytes, such as the design of a hundred thousand NICs."""
+
 MOST_DEPTH = 64
 """The deepest nesting of lists and maps in a YAML file. The reader uses a stack frame for each level."""
 MOST_VALUES = 250_000
@@ -74,7 +77,7 @@ def _up_to(stream: BinaryIO, most: int) -> bytes:
 _PIECE = 1 << 17
 
 
-def file_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
+def file_bytes(path: Path | str, most_bytes: int = MOST_OWN_BYTES) -> bytes:
     """Return the bytes of a file. Raises ``OSError`` if it cannot be read, is no regular file, or is larger than ``most_bytes``."""
     with open_file(path) as stream:
         data = _up_to(stream, most_bytes + 1)
@@ -83,7 +86,9 @@ def file_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     return data
 
 
-def file_text(path: Path | str, most_bytes: int = MOST_BYTES, errors: str = "strict", encoding: str = "utf-8") -> str:
+def file_text(
+    path: Path | str, most_bytes: int = MOST_OWN_BYTES, errors: str = "strict", encoding: str = "utf-8"
+) -> str:
     """Return the text of a file that railweave or the system wrote, with universal line ends.
 
     Raises ``OSError`` as ``file_bytes`` does, and ``UnicodeDecodeError`` if it is not UTF-8. Files of users are read by ``read_text``.

@@ -110,3 +110,35 @@ def test_unknown_fields_of_answers_lose_their_texts() -> None:
 def test_hostile_texts_end(text: str) -> None:
     """Each took from seconds to hours when the time grew with the square of the length."""
     assert redacted({"configuration.txt": text}, "eos")["configuration.txt"].count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("nos", "text"),
+    [
+        ("frr", "hostname a\r\r\nfrr defaults datacenter\r\r\nnew-daemon {}\r\r\nrouter bgp 1\r\r\n"),
+        ("dell_sonic", "hostname a\x0cnew-daemon {}\nrouter bgp 1\n"),
+        ("junos", "set system host-name a # {}"),
+        ("junos", "system {{\n host-name a; /* {} */\n}}"),
+        ("junos", '{{"configuration":{{"@":{{"junos:comment":"/* {} */"}},"system":{{"host-name":"a"}}}}}}'),
+        ("eos", '{{"cmds":{{"alias boom bash x {}":null}}}}'),
+        ("sonic", '{{"MACSEC_PROFILE":{{"p":{{"primary_cak":"{}"}}}}}}'),
+        ("sonic", '{{"BANNER_MESSAGE":{{"global":{{"motd":"vault {}"}}}}}}'),
+        ("eos", "<?pw {}?><configuration/>"),
+        ("junos", '<!DOCTYPE x [<!ENTITY p "{}">]><a/>'),
+        ("junos", "<{}/>"),
+        ("junos", "<a xmlns:x='{}'/>"),
+    ],
+)
+def test_what_fell_in_an_hour_of_attack(nos: str, text: str) -> None:
+    """Signs that end lines for some readers only, comments, documents in one line, statements as keys, odd XML."""
+    assert MARK not in redacted({"configuration.txt": text.format(MARK)}, nos)["configuration.txt"]
+
+
+def test_labels_in_answers_announce_secrets() -> None:
+    for label in ("passkey", "CAK", "pass", "Auth key", "Pre-shared key"):
+        assert MARK not in redacted({"interfaces.txt": f"{label}: {MARK}\n"}, "sonic")["interfaces.txt"], label
+
+
+def test_the_model_and_release_of_eos_stay() -> None:
+    text = "! device: leaf01 (DCS-7060X6-64PE, EOS-4.33.1F)\nhostname leaf01\n"
+    assert redacted({"configuration.txt": text}, "eos")["configuration.txt"] == text

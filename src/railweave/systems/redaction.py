@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from railweave.model.config import gate
-from railweave.model.config.secret_paths import name_words
+from railweave.model.config.secret_paths import announces, name_words
 from railweave.model.config.secret_words import HIDDEN, PLAIN
 from railweave.model.state.question import CONFIGURATION
 from railweave.reading import packaged_text
@@ -44,7 +44,20 @@ _KEY = re.compile(
 """A pattern of keys and tags. The gate has hidden those that are secrets: SNMP communities."""
 _WEAK = frozenset("public private admin cisco arista juniper dell sonic password secret changeme letmein".split())  # noqa: SIM905
 """Words that are values of secrets as often as words of a language. Outside known statements they are hidden."""
-_FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "alias"])
+_FREE = frozenset(
+    [
+        "motd",
+        "banner_message",
+        "description",
+        "remark",
+        "banner",
+        "contact",
+        "location",
+        "message",
+        "announcement",
+        "alias",
+    ]
+)
 _BREAKS = re.compile(r"[A-Za-z]\d+[A-Za-z]\w*\d")
 """A pattern of words of the sources that are samples of secrets, not words of a language."""
 
@@ -98,7 +111,9 @@ class _Known:
 
     def key(self, key: str) -> bool:
         """Return True if the key of a JSON object, or the tag of an element, may be kept."""
-        return key in self.fields or _KEY.fullmatch(key) is not None or not any(_of_text(key, self))
+        return (
+            key in self.fields or (" " not in key and _KEY.fullmatch(key) is not None) or not any(_of_text(key, self))
+        )
 
 
 @cache
@@ -174,8 +189,34 @@ def _understood(nos: str, texts: Mapping[str, str]) -> tuple[dict[str, frozenset
             lines.setdefault(statement.file, set()).add(statement.line)
         if statement.kind == "understood":
             names.update(word.strip("\"';{}[],") for word in words[: free + 1 if free is not None else len(words)])
-    sure = {file: frozenset(line for line in known if (file, line) not in doubtful) for file, known in lines.items()}
+    sure = {
+        file: frozenset(line for line in known if (file, line) not in doubtful and line in whole)
+        for file, known in lines.items()
+        if (whole := _whole_lines(texts.get(file, "")))
+    }
+    for text in texts.values():
+        names.update(word for match in _DEVICE.finditer(text) for word in match.groups())
     return sure, frozenset(name for name in names if not name.startswith("<"))
+
+
+_DEVICE = re.compile(r"^! device: \S+ \(([^,()\s]{1,40}), (EOS-[\w.]{1,20})", re.MULTILINE)
+"""A pattern of the comment by which EOS names its model and release."""
+
+
+def _whole_lines(text: str) -> frozenset[int]:
+    """Return the numbers of the lines that hold one statement and nothing beside it.
+
+    There is none in a document of one line, and where a sign ends lines for some readers only. A comment may hold anything.
+    """
+    rows = text.split("\n")
+    if len(text.splitlines()) != len(rows) - (rows[-1] == "") or (
+        len(rows) < 3 and text.lstrip()[:1] in {"{", "[", "<"}
+    ):
+        return frozenset()
+    return frozenset(number for number, row in enumerate(rows, 1) if not _COMMENT.search(row))
+
+
+_COMMENT = re.compile(r"/\*|\*/|\s#|^\s*[#!]")
 
 
 def _kept(text: str, words: _Known, sure: Set[int]) -> str:
@@ -200,7 +241,11 @@ def _is_json(text: str) -> bool:
 
 def _of_text(text: str, words: _Known, at: int = 0) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, replacement) of each word that may not be kept. ``at`` is the offset of the text."""
-    labels = [(match.start(1), match.end(2)) for match in _LABELLED.finditer(text) if match[1].lower() in words.fields]
+    labels = [
+        (match.start(1), match.end(2))
+        for match in _LABELLED.finditer(text)
+        if match[1].lower() in words.fields and not announces(match[1])
+    ]
     kept = {place for start, end in labels for place in range(start, min(end, start + 200))}
     for match in _NAME.finditer(text):
         word = match[0]
@@ -238,7 +283,11 @@ def _of_json(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
             if place + 1 < len(tokens) and tokens[place + 1][0] == ":":
                 of_key = inside in words.fields
                 named = known[-1] and " " not in inside and len(inside) <= 128
-                if not named and not words.key(inside) and not _placeholder(inside):
+                if " " in inside:  # a statement, as EOS has them in JSON
+                    for first, past, _ in _of_text(inside, words, start):
+                        number += 1
+                        yield first, past, f"<hidden-{number}>"
+                elif not named and not words.key(inside) and not _placeholder(inside):
                     number += 1
                     yield start, start + len(inside), f"<hidden-{number}>"
             elif not (of_key if objects[-1] else known[-1]) or "\\n" in inside:
@@ -252,6 +301,9 @@ def _placeholder(text: str) -> bool:
     return text.startswith(("<hidden", "<secret"))
 
 
+_NAMESPACE = re.compile(
+    r"xmlns(?::[\w-]+)?=(?:\"(?:https?://|urn:)[\w./:#-]*\"|'(?:https?://|urn:)[\w./:#-]*')|encoding=\"[\w-]{1,20}\""
+)
 _XML_TOKEN = re.compile(r"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<[^<>]*>?|[^<]+")
 
 
@@ -267,11 +319,16 @@ def _of_xml(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
                 start + (4 if word[2] == "-" else 9),
             )
         elif word[0] == "<":
-            tag = re.match(r"</?(?:[\w-]+:)?([\w.-]*)", word)
+            tag = re.match(r"<[/?!]?(?:[\w-]+:)?([\w.-]*)", word)
             known = tag is not None and tag[1] in words.fields
-            for match in re.finditer(r"([\w:.-]+)\s*=\s*[\"']([^\"']*)", word):
-                if not match[1].startswith("xmlns"):
-                    yield from _of_text(match[2], words, start + match.start(2))
+            past = tag.end() if tag else 1
+            if tag and tag[1] and not words.key(tag[1]):
+                yield start + tag.start(1), start + tag.end(1), "hidden"
+            rest = _NAMESPACE.sub(lambda match: " " * len(match[0]), word[past:])
+            rest = re.sub(
+                r"[\w:.-]+(?=\s*=)", lambda match: " " * len(match[0]) if words.key(match[0]) else match[0], rest
+            )
+            yield from ((first, end, "hidden") for first, end, _ in _of_text(rest, words, start + past))
         elif not known:
             yield from (
                 (first, past, "&lt;hidden&gt;")

@@ -117,7 +117,7 @@ _MARK = re.compile(r'(?<!\\)(?:\\\\)*"')
 
 
 STEMS = re.compile(
-    r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
+    r"(?i)pass|secret|key|communit|psk|(?:\b|_)cak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
     r"|://|eyJ|jwt|pwd|license|security|_pat\b|\bpat=|curl|mysql|[A-Za-z0-9+/]{40}"
 )
 """A pattern of parts of words. A line with a secret contains at least one of them, so all other lines are skipped."""
@@ -193,7 +193,7 @@ _OPTIONS = {
     **dict.fromkeys(("snmpwalk", "snmpget", "snmpbulkwalk", "snmpset", "snmptrap"), ("-c", "-A", "-X")),
 }
 """The options of programs, as scripts in configurations call them, that a secret follows."""
-_LABEL = frozenset("community password passwd passphrase secret token psk pin".split())  # noqa: SIM905
+_LABEL = frozenset("community password passwd passphrase passkey pass secret token psk pin cak key".split())  # noqa: SIM905
 _LABEL_MORE = frozenset(["name", "string", "index"])
 _NO_LABELLED = re.compile(
     r"(?:\d+|large|target)(?::[\d.]+){1,3}|yes|no|none|on|off|true|false|(?:not )?(?:enabled|disabled|configured|set|required|supported|hidden)|<.*|-+|"

@@ -176,7 +176,7 @@ def _meta(path: Path) -> Meta:
 
 def _text(path: Path) -> str:
     try:
-        return file_text(path, encoding="utf-8-sig")
+        return file_text(path, _MOST_BYTES, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}"
         raise InputError([Problem(FileLine(str(path)), message, "save the file from the device again")]) from None

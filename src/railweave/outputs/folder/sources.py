@@ -107,6 +107,8 @@ def _from_folder(folder: Path) -> Network:
                 )
             ]
         ) from None
+    except OSError as error:
+        raise InputError([Problem(FileLine(str(file)), f"cannot be read: {error.strerror}", "build again")]) from None
     except ValidationError as error:
         message = f"not a design of this version: {error.errors()[0]['msg']}"
         raise InputError([Problem(FileLine(str(file)), message, "build the folder again")]) from None

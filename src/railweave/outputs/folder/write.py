@@ -19,6 +19,7 @@ import platform
 import secrets
 import shutil
 import signal
+import stat
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -49,9 +50,14 @@ def locked(folder: Path) -> Generator[None]:
     path = folder / HELD
     while True:
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         except OSError as error:
             raise OutputError(f"cannot write {folder}: {error.strerror}; what was there is unchanged") from error
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise OutputError(f"cannot write {folder}: {HELD} in it is no regular file; remove it")
+        with contextlib.suppress(OSError):  # of another owner
+            os.fchmod(file, 0o600)  # else whoever can read it can hold it
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
