@@ -15,8 +15,9 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from railweave.model.config import gate
+from railweave.model.config.secret_documents import JSON_TOKEN
 from railweave.model.config.secret_paths import announces, name_words
-from railweave.model.config.secret_words import HIDDEN, PLAIN
+from railweave.model.config.secret_words import FREE, HIDDEN, PLAIN
 from railweave.model.state.question import CONFIGURATION
 from railweave.reading import packaged_text
 from railweave.systems import system, systems
@@ -44,31 +45,22 @@ _KEY = re.compile(
 """A pattern of keys and tags. The gate has hidden those that are secrets: SNMP communities."""
 _WEAK = frozenset("public private admin cisco arista juniper dell sonic password secret changeme letmein".split())  # noqa: SIM905
 """Words that are values of secrets as often as words of a language. Outside known statements they are hidden."""
-_FREE = frozenset(
-    [
-        "motd",
-        "banner_message",
-        "description",
-        "remark",
-        "banner",
-        "contact",
-        "location",
-        "message",
-        "announcement",
-        "alias",
-    ]
-)
+_FREE = FREE | {"banner_message", "alias"}
 _BREAKS = re.compile(r"[A-Za-z]\d+[A-Za-z]\w*\d")
 """A pattern of words of the sources that are samples of secrets, not words of a language."""
 
 
 def redacted(texts: Mapping[str, str], nos: str, names: Set[str] = frozenset()) -> dict[str, str]:
-    """Return a device's answers, by file name, without secrets.
+    """Return a device's answers, by file name, without secrets: both passes. The arguments are those of ``kept_by_tables``."""
+    return kept_by_tables({file: gate.redacted(text) for file, text in texts.items()}, nos, names)
+
+
+def kept_by_tables(gated: Mapping[str, str], nos: str, names: Set[str] = frozenset()) -> dict[str, str]:
+    """Return a device's answers, by file name, with what no table knows hidden: the second pass. ``gated`` are the answers after the first.
 
     ``nos`` is the operating system; empty for a server. ``names`` are names that are defined elsewhere, for example in the
     design. Names in statements of the device's own configuration that its reader understands are added to them.
     """
-    gated = {file: gate.redacted(text) for file, text in texts.items()}
     configuration = {file: text for file, text in gated.items() if re.split(r"[-.]", file)[0] == CONFIGURATION}
     lines, defined = _understood(nos, configuration)
     known = frozenset(names) | defined
@@ -262,12 +254,9 @@ def _within_placeholder(text: str, match: re.Match[str]) -> bool:
     return text[match.start() - 1 : match.start()] == "<" and match[0].startswith(("hidden", "secret"))
 
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+')
-
-
 def _of_json(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, replacement) of keys and values of a JSON document, which may break off."""
-    tokens = list(_JSON_TOKEN.finditer(text))
+    tokens = list(JSON_TOKEN.finditer(text))
     known: list[bool] = [False]
     objects: list[bool] = [False]
     of_key, number = False, 0
@@ -282,7 +271,7 @@ def _of_json(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
             start, inside = token.start() + 1, word[1:].removesuffix('"')
             if place + 1 < len(tokens) and tokens[place + 1][0] == ":":
                 of_key = inside in words.fields
-                named = known[-1] and " " not in inside and len(inside) <= 128
+                named = known[-1] and len(inside) <= 128
                 if " " in inside:  # a statement, as EOS has them in JSON
                     for first, past, _ in _of_text(inside, words, start):
                         number += 1

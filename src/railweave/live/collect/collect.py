@@ -21,7 +21,7 @@ from railweave.live.reach.opening import opened
 from railweave.model.config import gate
 from railweave.model.state.capture import META, LabEntry, is_collected
 from railweave.reading import file_text
-from railweave.systems.redaction import names_of, redacted
+from railweave.systems.redaction import kept_by_tables, names_of
 from railweave.writing import Folder, unguessable
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class CaptureFolder:
         folder = self._staging / device
         texts = {file: file_text(folder / file) for file in lengths}
         try:
-            shown = await _in_time(lambda: redacted(texts, nos, names), sum(lengths.values()))
+            shown = await _in_time(lambda: kept_by_tables(texts, nos, names), sum(lengths.values()))
         except Exception:
             for file in lengths:
                 self._folder.remove(f"{device}/{file}")

@@ -166,7 +166,7 @@ _IN_A_CHAIN = frozenset(
     ]
 )
 _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate", "host", "primary"])
-_FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
+FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
 """Words that start free text. Announcing words inside free text are ignored."""
 _FAR = 8
 """The number of words before a statement among which ``secret_words`` looks for an announcing word, as in ``secret { VALUE { … } }``."""
@@ -182,6 +182,8 @@ SHAPE = re.compile(
     r"|(?<![\w+/-])(?!AAAA)(?=[A-Za-z+/]{0,40}\d)(?=[A-Z\d+/]{0,40}[a-z])(?=[a-z\d+/]{0,40}[A-Z])[A-Za-z0-9+/]{40,}={0,2}"  # Base64
 )
 """A pattern of texts that are secrets wherever they occur: password hashes, and long texts of Base64, but for public SSH keys."""
+KEY_BEGIN = re.compile(r"(?i)-----? ?BEGIN (?!(?:[A-Z0-9]+ ){0,8}PUBLIC KEY)[A-Z0-9 ]{1,40}-----?")
+"""A pattern of the line before a key or certificate (RFC 7468, RFC 4716), but for public keys."""
 PLAIN = re.compile(r"-?[\d.,:/%-]{1,40}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F.]{0,15}(?:/\d{1,3})?|[{}\[\];,]")
 """A pattern of words that are numbers or addresses."""
 _OPTION = re.compile(r"-{1,2}[\w-]{0,40}?(?:auth|password|passwd|passphrase|token|secret|key|credentials?)=?\"?")
@@ -308,7 +310,7 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
     """
     low = [word.strip('"').lower().removeprefix("--") for word in words]
     opens = low[-1:] == ["{"]
-    end = next((at for at in range(start, len(low)) if low[at] in _FREE), len(low) - opens)
+    end = next((at for at in range(start, len(low)) if low[at] in FREE), len(low) - opens)
     at = start if lines else max(0, start - _FAR)
     if start == end - 1 and not opens and "certificates" in low[:start]:  # the whole of ``local NAME { CERTIFICATE; }``
         yield start, end
