@@ -1,6 +1,6 @@
 """Removal of unfinished files and folders after the program was killed. They may hold secrets, and no handler runs after ``kill -9``.
 
-A small process waits at the end of a pipe. It is told the path of each unfinished file or folder before that exists. The kernel
+A small process waits at the end of a pipe. It is told the path of each unfinished file or folder before the path exists. The kernel
 closes the pipe when the program ends for any reason; the process then removes the paths that are left, and ends.
 """
 
@@ -59,7 +59,7 @@ def _tell(line: str) -> None:
             _pipe, _of_process = _begun(), os.getpid()
         try:
             os.write(_pipe, line.encode())  # shorter than PIPE_BUF: not mixed with the lines of others
-        except BrokenPipeError:  # somebody has ended it
+        except BrokenPipeError:  # another process has ended it
             os.close(_pipe)
             _pipe = None
 

@@ -65,7 +65,7 @@ def open_file(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def _up_to(stream: BinaryIO, most: int) -> bytes:
+def up_to(stream: BinaryIO, most: int) -> bytes:
     """Return at most ``most`` bytes of a stream, read piece by piece: files of the kernel take the memory of all bytes that are asked for."""
     pieces: list[bytes] = []
     while most > 0 and (piece := stream.read(min(most, _PIECE))):
@@ -80,7 +80,7 @@ _PIECE = 1 << 17
 def file_bytes(path: Path | str, most_bytes: int = MOST_OWN_BYTES) -> bytes:
     """Return the bytes of a file. Raises ``OSError`` if it cannot be read, is no regular file, or is larger than ``most_bytes``."""
     with open_file(path) as stream:
-        data = _up_to(stream, most_bytes + 1)
+        data = up_to(stream, most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB, the most that is read", str(path))
     return data
@@ -113,7 +113,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """
     try:
         with open_file(path) as stream:
-            data = _up_to(stream, most_bytes + 1)
+            data = up_to(stream, most_bytes + 1)
     except FileNotFoundError:
         raise
     except NotRegularError:
@@ -180,12 +180,6 @@ def parse_json(
 _JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-def parse_yaml(text: str) -> Any:  # noqa: ANN401 - YAML
-    """Return the value of a short YAML text. Raises ``SpecError`` as ``compose_yaml`` does."""
-    compose_yaml(text, "")
-    return packaged_yaml(text)
-
-
 def csv_rows(text: str, *, strict: bool = False) -> Any:  # noqa: ANN401 - the type has no public name
     """Return a reader of the rows of a CSV text, with ``line_num``. It raises ``csv.Error`` at a malformed row.
 
@@ -227,7 +221,11 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
 
     ``wrong`` and ``fix`` are the message and the advice of the error about invalid JSON.
     """
-    text = read_text(path)
+    return json_of(read_text(path), path, wrong, fix)
+
+
+def json_of(text: str, path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noqa: ANN401 - JSON
+    """Return the value of the text of the JSON file ``path``. Raises ``SpecError`` with the line if it is not JSON, as ``read_json`` does."""
     try:
         return parse_json(text)
     except json.JSONDecodeError as error:

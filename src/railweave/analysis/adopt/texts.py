@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import FileLine, InputError, Problem, RenderError, SpecError
+from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.host.port_names import announced, by_names
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
@@ -21,7 +21,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.state.host_state import lldp
 from railweave.model.state.protocols import LldpNeighbor
 from railweave.model.state.values import Answers
-from railweave.reading import parse_json, read_text
+from railweave.reading import json_of, read_text
 from railweave.systems import system, systems
 from railweave.systems.reading import read_state
 
@@ -244,12 +244,7 @@ def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNei
 
 def _neighbors(path: Path, text: str) -> Mapping[str, tuple[LldpNeighbor, ...]]:
     """Return the neighbors by port from the text of ``lldp.json``. Raises ``InputError`` if it has an unknown form."""
-    try:
-        content: Any = parse_json(text)
-    except ValueError as error:
-        place = FileLine(str(path), getattr(error, "lineno", 0))
-        description = f"not JSON: {getattr(error, 'msg', error)}"
-        raise SpecError([Problem(place, description, "save it again")]) from None
+    content: Any = json_of(text, path, fix="save it again")
     ports = cast("dict[str, Any]", content) if isinstance(content, dict) else {"": content}
     if ports.keys() == {"lldp"}:
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import OutputError, RailweaveError
 from railweave.live.reach.failure import ReachError, reason
 from railweave.live.reach.opening import opened
+from railweave.model.state.capture import MOST_OF_DEVICE
 from railweave.model.state.question import FROZEN, Protocol, Question, not_running
 from railweave.systems import system
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     Open = Callable[[Target, Protocol], Awaitable[Transport]]
     Keep = Callable[[str, Question, str], Awaitable[None] | None]
     """A function that stores an answer, called with device, query and answer. It may raise ``ReachError`` to refuse the answer."""
-
-MOST_OF_DEVICE = 256 << 20
-"""The largest number of characters that are kept of all answers of one device."""
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.host import files
 from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
-from railweave.reading import packaged_bytes, parse_json
+from railweave.reading import file_bytes, parse_json
 from railweave.systems import transaction
 from railweave.systems.transaction import FUNCTIONS, ChangeRequest, RefusedError, Session, put, script
 
@@ -102,7 +102,7 @@ def _program() -> str:
     """Return the zipapp of ``railweave host``, encoded in base64."""
     with TemporaryDirectory() as place:
         files.write_program(Path(place) / "railweave-host.pyz")
-        return base64.encodebytes(packaged_bytes(Path(place) / "railweave-host.pyz")).decode()
+        return base64.encodebytes(file_bytes(Path(place) / "railweave-host.pyz")).decode()
 
 
 async def running(session: Session) -> dict[str, str]:

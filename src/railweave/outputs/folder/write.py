@@ -57,7 +57,7 @@ def locked(folder: Path) -> Generator[None]:
             os.close(file)
             raise OutputError(f"cannot write {folder}: {HELD} in it is no regular file; remove it")
         with contextlib.suppress(OSError):  # of another owner
-            os.fchmod(file, 0o600)  # else whoever can read it can hold it
+            os.fchmod(file, 0o600)  # any user who can read it can hold the lock
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -7,11 +7,11 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.prediction.jobs.traces.trace import Node, NodeKind, RankTrace, Trace, in_order, node_problem
-from railweave.reading import open_file, parse_json, read_json
+from railweave.reading import open_file, parse_json, read_json, up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,19 +77,10 @@ def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
     )
 
 
-def _up_to(stream: BinaryIO, most: int) -> bytes:
-    """Return at most ``most`` bytes of a stream. Reads piece by piece, because one ``read`` takes the memory of all bytes first."""
-    pieces, left = list[bytes](), most
-    while left and (piece := stream.read(min(left, 1 << 24))):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
-
-
 def _content(path: Path) -> bytes:
     try:
         with open_file(path) as stream:
-            data = _up_to(stream, MOST_BYTES + 1)
+            data = up_to(stream, MOST_BYTES + 1)
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
     if data[:2] == b"\x1f\x8b":
