@@ -1,7 +1,6 @@
 #include "devices.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "dmabuf.h"
 #include "log.h"
 #include "mlx5.h"
 #include "name_list.h"
@@ -95,17 +95,6 @@ static bool gpu_memory_by_peer_module(void) {
   return false;
 }
 
-// Without a descriptor the kernel says EBADF where it has DMA-BUF and EOPNOTSUPP or EPROTONOSUPPORT where not.
-static bool has_dmabuf(struct ibv_context *context) {
-  struct ibv_pd *pd = rw_verbs.ibv_reg_dmabuf_mr ? rw_verbs.ibv_alloc_pd(context) : NULL;
-  if (!pd) return false;
-  errno = 0;
-  struct ibv_mr *mr = rw_verbs.ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0);
-  bool has = !mr && errno != EOPNOTSUPP && errno != EPROTONOSUPPORT;
-  rw_verbs.ibv_dealloc_pd(pd);
-  return has;
-}
-
 // data_direct: the folder of that function, where the port is reached by it; else NULL.
 static void add_port(struct ibv_device *device, struct ibv_context *context, const struct ibv_device_attr *attr,
                      int port, const struct rw_host_file *file, const char *data_direct) {
@@ -138,7 +127,7 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   rw_name_list_place(rw_params.hca, d->name, port, &rail, &plane);
   d->rail = rail >= 0 ? (int16_t)rail : nic && nic->rail > 0 ? (int16_t)(nic->rail - 1) : NCCL_NET_ID_UNDEF;
   d->plane = plane >= 0 ? (int16_t)plane : NCCL_NET_ID_UNDEF;
-  d->dmabuf = has_dmabuf(context);
+  d->dmabuf = rw_dmabuf_registers(context, false);
   d->mlx5 = rw_mlx5_drives(device);
   d->data_direct = data_direct != NULL;
   if (data_direct) snprintf(d->pci_path, sizeof(d->pci_path), "%s", data_direct);
@@ -212,7 +201,8 @@ ncclResult_t rw_devices_open(void) {
     struct ibv_context *context = rw_verbs.ibv_open_device(list[i]);
     if (!context) continue;
     char path[512];
-    bool direct = rw_params.data_direct && rw_mlx5_drives(list[i]) && rw_mlx5_data_direct(context, path, sizeof(path));
+    bool direct = rw_params.data_direct && rw_mlx5_drives(list[i]) &&
+                  rw_mlx5_data_direct(context, path, sizeof(path)) && rw_dmabuf_registers(context, true);
     memset(&attr, 0, sizeof(attr));
     if (rw_verbs.ibv_query_device(context, &attr)) attr.phys_port_cnt = 0;
     for (int port = 1; port <= attr.phys_port_cnt; port++) {

@@ -28,17 +28,6 @@ bool rw_mlx5_drives(struct ibv_device *device) {
   return rw_mlx5.mlx5dv_is_supported && rw_mlx5.mlx5dv_is_supported(device);
 }
 
-// Without a descriptor the kernel says EBADF where it would register.
-static bool registers(struct ibv_context *context) {
-  struct ibv_pd *pd = rw_mlx5.mlx5dv_reg_dmabuf_mr ? rw_verbs.ibv_alloc_pd(context) : NULL;
-  if (!pd) return false;
-  errno = 0;
-  struct ibv_mr *mr = rw_mlx5.mlx5dv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0, RW_MLX5_DATA_DIRECT);
-  bool does = !mr && errno != EOPNOTSUPP && errno != EPROTONOSUPPORT;
-  rw_verbs.ibv_dealloc_pd(pd);
-  return does;
-}
-
 bool rw_mlx5_data_direct(struct ibv_context *context, char *path, size_t size) {
   int root = snprintf(path, size, "/sys");
   if (!rw_mlx5.mlx5dv_get_data_direct_sysfs_path) return false;
@@ -46,5 +35,5 @@ bool rw_mlx5_data_direct(struct ibv_context *context, char *path, size_t size) {
   if (error && error != ENODEV && error != EOPNOTSUPP)
     rw_warn("%s: its Data Direct function cannot be found: %s", rw_verbs.ibv_get_device_name(context->device),
             strerror(error > 0 ? error : errno));
-  return !error && registers(context);
+  return !error;
 }

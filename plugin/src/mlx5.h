@@ -27,8 +27,8 @@ void rw_mlx5_load(void);
 
 bool rw_mlx5_drives(struct ibv_device *device);
 
-// The Data Direct function of a NIC: a second way to memory, beside its GPU's PCIe switch and past the CPU. Its folder
-// in sysfs; false where there is none, or DMA-BUF is not registered through it.
+// The folder in sysfs of the Data Direct function of a NIC: a second way to memory, beside its GPU's PCIe switch and
+// past the CPU. False where there is none.
 bool rw_mlx5_data_direct(struct ibv_context *context, char *path, size_t size);
 
 #endif

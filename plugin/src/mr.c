@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dmabuf.h"
 #include "log.h"
-#include "mlx5.h"
 #include "params.h"
 #include "verbs.h"
 
@@ -45,11 +45,7 @@ static struct ibv_mr *register_pages(struct rw_device *d, uintptr_t first, size_
   unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   bool relaxed = rw_params.relaxed_ordering != 0 && rw_verbs.ibv_reg_mr_iova2;
   if (relaxed) access |= IBV_ACCESS_RELAXED_ORDERING;
-  if (fd >= 0 && d->data_direct)
-    return rw_mlx5.mlx5dv_reg_dmabuf_mr(d->pd, offset, length, first, fd, (int)access, RW_MLX5_DATA_DIRECT);
-  if (fd >= 0)
-    return rw_verbs.ibv_reg_dmabuf_mr ? rw_verbs.ibv_reg_dmabuf_mr(d->pd, offset, length, first, fd, (int)access)
-                                      : NULL;
+  if (fd >= 0) return rw_dmabuf_register(d->pd, d->data_direct, offset, length, first, fd, (int)access);
   if (relaxed) return rw_verbs.ibv_reg_mr_iova2(d->pd, (void *)first, length, first, access);
   return rw_verbs.ibv_reg_mr(d->pd, (void *)first, length, (int)access);
 }
