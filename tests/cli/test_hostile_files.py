@@ -109,7 +109,8 @@ def test_a_host_file_of_any_content(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("sim FILE --background share=true", "--background: share"),
         ("sim FILE --background share=30%,qps=1e9", "--background: qps"),
         ("sim FILE --background share=30%,qps=true", "--background: qps"),
-        ("sim FILE --scenario ZERO", "larger than 16 MiB"),
+        ("sim FILE --scenario ZERO", "ZERO: cannot be read: no regular file"),
+        ("sim FILE --scenario LARGE", "larger than 16 MiB"),
         ("sim FILE --fib DEEP", "not JSON: nested too deeply\n    docs/predict.md has the form"),
         ("init NEW --gpus 1000000000000", "--gpus: '1000000000000' is not a number of GPUs"),
         ("init NEW --gpus 999999999", "--gpus: 999999999 GPUs do not fit into any shape"),
@@ -126,6 +127,8 @@ def test_counts_of_the_command_line_have_ends(
     (tmp_path / "FILE").write_text(FABRIC)
     (tmp_path / "DEEP").write_text("[" * 100_000)
     (tmp_path / "ZERO").symlink_to("/dev/zero")
+    with (tmp_path / "LARGE").open("wb") as large:
+        large.truncate((1 << 24) + 1)
     (tmp_path / "OPEN").write_text("a: b\n")
     (tmp_path / "OPEN").chmod(0o644)
     monkeypatch.chdir(tmp_path)

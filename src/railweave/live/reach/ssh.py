@@ -116,7 +116,7 @@ def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHo
         fix = f"ask whoever runs it; if the new key is its own: ssh-keygen -R {shlex.quote(name)} -f {shlex.quote(path)} && {add}"
         return ReachError("host key", message, fix)
     return ReachError(
-        "host key", f"unknown host key: {name} is not in {path}", f"add it, and compare it with the device's: {add}"
+        "host key", f"{name} is not in {path}: unknown host key", f"add it, and compare it with the device's: {add}"
     )
 
 
