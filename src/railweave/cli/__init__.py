@@ -17,7 +17,9 @@ def main() -> None:
     )  # what is imported and designed stays, and searching it again and again costs a tenth
     from railweave.cli.app import app_for
     from railweave.cli.failures import run
+    from railweave.host import terminal
 
+    terminal.protect()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything cleaned up
     try:
         sys.exit(run(app_for(sys.argv[1:]), sys.argv[1:]))

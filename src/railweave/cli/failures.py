@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -83,8 +84,16 @@ _FUNCTIONS_WORDS = frozenset(["what", "plan", "fabric", "resume", "revision", "c
 def error_text(error: RailweaveError) -> str:
     """Return an error as text for the command line."""
     if not isinstance(error, InputError):
-        return str(error)
-    return "\n".join(_text(problem) for problem in error.problems)
+        return _indented(str(error))
+    return "\n".join(_indented(_text(problem)) for problem in error.problems)
+
+
+def _indented(text: str) -> str:
+    """Return the text with every line after the first one indented. The name of a file can hold line breaks, and must not look like another error."""
+    return _FLUSH.sub("\n    ", text)
+
+
+_FLUSH = re.compile(r"\n(?=\S)")
 
 
 def _text(problem: Problem) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from railweave.counting import counted
 from railweave.errors import InputError
+from railweave.host.terminal import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -28,8 +29,9 @@ def progress(*, quiet: bool) -> Callable[[str], None]:
 
     def say(text: str) -> None:
         if not quiet:
+            line = escaped(text)
             print(
-                f"\r\033[K{text} ..." if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True
+                f"\r\033[K{line} ..." if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
             )
 
     return say

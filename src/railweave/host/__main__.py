@@ -7,7 +7,9 @@ import sys
 gc.set_threshold(200_000, 50, 50)
 try:
     from .commands import main
+    from .terminal import protect
 
+    protect()
     sys.exit(main())
 except KeyboardInterrupt:  # while modules are loaded
     print("interrupted", file=sys.stderr)

@@ -8,6 +8,8 @@ HostError                exit code 1: something on this server is wrong.
 
 from __future__ import annotations
 
+from .terminal import escaped
+
 
 class HostError(Exception):
     """The error for a wrong state of this server. The text states the fault, its place, and the correct state."""
@@ -16,9 +18,12 @@ class HostError(Exception):
 
 
 class HostInputError(HostError):
-    """The error for a wrong file or option."""
+    """The error for a wrong file or option. Its text is one line without control characters, whatever the file is called."""
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        return escaped(str(self.args[0]))
 
 
 class HostUsageError(HostInputError):
@@ -28,9 +33,6 @@ class HostUsageError(HostInputError):
         super().__init__(message, usage, program)  # all of it, for whoever unpickles it
         self.usage = usage
         self.program = program
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class InterruptedRunError(HostError):

@@ -22,8 +22,24 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}; {}", self.place, self.what, self.right)
+        write!(out, "{}: {}; {}", escaped(&self.place), escaped(&self.what), escaped(&self.right))
     }
+}
+
+/// The text without characters that move a terminal's cursor or reorder text: file names may hold any.
+fn escaped(text: &str) -> String {
+    let reorders = |one: char| {
+        matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut whole = String::with_capacity(text.len());
+    for one in text.chars() {
+        if one.is_control() || reorders(one) {
+            whole.extend(one.escape_default());
+        } else {
+            whole.push(one);
+        }
+    }
+    whole
 }
 
 impl std::error::Error for InputError {}
