@@ -8,10 +8,17 @@ from pathlib import Path
 import pytest
 
 from railweave import reading
-from railweave.errors import SpecError
+from railweave.errors import InputError, OutputError, SpecError
 from railweave.host import packets
 from railweave.host.failure import HostInputError
+from railweave.model.intent.inventory import read_inventory
+from railweave.model.intent.lock import read_lock
+from railweave.model.state.capture import read_capture
 from railweave.operations.bench.runs import output_text
+from railweave.operations.deploy.journal import at_work
+from railweave.operations.store.database import Sqlite
+from railweave.operations.store.store import opened
+from railweave.operations.watch.store import Store
 from railweave.prediction.jobs.traces import chakra_read, nccl_read
 
 SOURCE = Path(__file__).parents[1] / "src" / "railweave"
@@ -80,6 +87,38 @@ def test_a_pipe_a_folder_and_a_device_are_refused(tmp_path: Path) -> None:
             reading.read_text(tmp_path / name)
         with pytest.raises(OSError, match="no regular file"):
             reading.file_text(tmp_path / name)
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_no_database(tmp_path: Path) -> None:
+    """Each waited forever for the other end of the pipe."""
+    import os
+
+    (tmp_path / "net.state").mkdir()
+    for name in ("pipe", "net.state/journal.db"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(SpecError, match="no regular file"), opened(tmp_path / "pipe"):
+        pass
+    for make in (lambda: Sqlite(tmp_path / "pipe", make=True), lambda: Store(tmp_path / "pipe")):
+        with pytest.raises(OutputError, match="no regular file"):
+            make()
+    with pytest.raises(OutputError, match="no regular file"), at_work(tmp_path / "net.yaml"):
+        pass
+
+
+def test_a_link_to_nothing_is_no_absent_file(tmp_path: Path) -> None:
+    """An absent lock and an absent inventory are empty ones; a broken link to one may hide addresses that are in use."""
+    for name, read in (("net.lock", read_lock), ("net.inventory.csv", read_inventory)):
+        read(tmp_path / name)
+        (tmp_path / name).symlink_to("gone")
+        with pytest.raises(SpecError, match="the link leads to no file"):
+            read(tmp_path / name)
+
+
+def test_a_configuration_of_millions_of_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "leaf.json").write_text("[" + "1," * 1_000_000 + "1]")
+    with pytest.raises(InputError, match="more than 1,000,000 values"):
+        read_capture(tmp_path).configurations("leaf", ())
 
 
 def test_limits_of_size_values_depth_and_digits(tmp_path: Path) -> None:

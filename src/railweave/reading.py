@@ -65,6 +65,18 @@ def open_file(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
+def make_file(path: Path, mode: int) -> None:
+    """Create an empty file if there is none at the path. Raises ``OSError`` if it cannot be written, is a link or is no regular file.
+
+    A database opens its file by name and would wait for the other end of a pipe forever.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY, mode)
+    regular = stat.S_ISREG(os.fstat(handle).st_mode)
+    os.close(handle)
+    if not regular:
+        raise NotRegularError(errno.EINVAL, "no regular file", str(path))
+
+
 def up_to(stream: BinaryIO, most: int) -> bytes:
     """Return at most ``most`` bytes of a stream, read piece by piece: files of the kernel take the memory of all bytes that are asked for."""
     pieces: list[bytes] = []
@@ -115,6 +127,9 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
         with open_file(path) as stream:
             data = up_to(stream, most_bytes + 1)
     except FileNotFoundError:
+        if path.is_symlink():  # no file may mean a default: a broken link means none
+            message = "cannot be read: the link leads to no file"
+            raise SpecError([Problem(FileLine(str(path)), message, "mend the link, or remove it")]) from None
         raise
     except NotRegularError:
         raise SpecError(
@@ -164,17 +179,22 @@ def parse_json(
     Raises ``ValueError`` if the nesting is too deep, a number is too long, or there are more than ``most_values`` values.
     ``object_pairs_hook`` makes the value of an object from its keys and values, as in ``json.loads``.
     """
-    if len(text) > most_values:  # else it cannot have as many
-        shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        signs = sum(shown.count(sign) for sign in ",[{")
-        if signs > most_values:
-            bare = _JSON_STRING.sub("", shown)
-            if sum(bare.count(sign) for sign in ",[{") > most_values:
-                raise ValueError(f"more than {most_values:,} values")
+    if len(text) > most_values and more_values(  # else it cannot have as many
+        text.decode("utf-8", "replace") if isinstance(text, bytes) else text, most_values
+    ):
+        raise ValueError(f"more than {most_values:,} values")
     try:
         return json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def more_values(text: str, most: int) -> bool:
+    """Return True if a JSON text, which may be damaged, has more than ``most`` values."""
+    if sum(text.count(sign) for sign in ",[{") <= most:
+        return False
+    bare = _JSON_STRING.sub("", text)
+    return sum(bare.count(sign) for sign in ",[{") > most
 
 
 _JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')

@@ -134,6 +134,21 @@ def test_what_fell_in_an_hour_of_attack(nos: str, text: str) -> None:
     assert MARK not in redacted({"configuration.txt": text.format(MARK)}, nos)["configuration.txt"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{{"config":"{{\"auth\": \"{}\"}}"}}',
+        '{{"config":"<login><pass>{}</pass></login>"}}',
+        '{{"interfaces":["snmp-community","{}"]}}',
+        '{{"name":["user","password","{}"]}}',
+        *(f'{{{{"{name}":"{{}}"}}}}' for name in ("auth", "pin", "seed", "hash", "credential")),
+    ],
+)
+def test_known_fields_hide_documents_pairs_and_general_names(text: str) -> None:
+    for nos in SYSTEMS:
+        assert MARK not in redacted({"interfaces.json": text.format(MARK)}, nos)["interfaces.json"]
+
+
 def test_labels_in_answers_announce_secrets() -> None:
     for label in ("passkey", "CAK", "pass", "Auth key", "Pre-shared key"):
         assert MARK not in redacted({"interfaces.txt": f"{label}: {MARK}\n"}, "sonic")["interfaces.txt"], label

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config import gate
 from railweave.model.config.secret_documents import JSON_TOKEN
-from railweave.model.config.secret_paths import announces, name_words
+from railweave.model.config.secret_paths import announces, is_secret, name_words
 from railweave.model.config.secret_words import FREE, HIDDEN, PLAIN
 from railweave.model.state.question import CONFIGURATION
 from railweave.reading import packaged_text
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Iterator, Mapping, Sequence, Set
 
     from railweave.model.network.model import Network
 
@@ -156,7 +156,9 @@ def _fields() -> frozenset[str]:
     return frozenset(labels - _GENERIC)
 
 
-_GENERIC = frozenset(["user", "users", "value", "key", "keys", "text", "data", "string", "login", "account"])
+_GENERIC = frozenset(
+    "user users value key keys text data string login account auth pin seed hash credential credentials".split()  # noqa: SIM905
+)
 """Names that say nothing of the value. Values of them are looked at."""
 
 
@@ -279,11 +281,22 @@ def _of_json(text: str, words: _Known) -> Iterator[tuple[int, int, str]]:
                 elif not named and not words.key(inside) and not _placeholder(inside):
                     number += 1
                     yield start, start + len(inside), f"<hidden-{number}>"
-            elif not (of_key if objects[-1] else known[-1]) or "\\n" in inside:
+            elif (
+                not (of_key if objects[-1] else known[-1])
+                or "\\n" in inside
+                or inside.lstrip()[:1] in {"{", "[", "<"}  # a document in a value
+                or (not objects[-1] and _announced(tokens, place))
+            ):
                 lines = inside.replace("\\n", "  ").replace("\\t", "  ").replace('\\"', "  ")
                 yield from _of_text(lines, words, start)
         elif word[0] not in "{}[],:" and word not in {"true", "false", "null"} and not PLAIN.fullmatch(word):
             yield from _of_text(word, words, token.start())
+
+
+def _announced(tokens: Sequence[re.Match[str]], place: int) -> bool:
+    """Return True if the item before the item ``place`` of a list says that a secret follows, as in ``["password", "..."]``."""
+    before = tokens[place - 2][0] if place > 1 and tokens[place - 1][0] == "," else ""
+    return before[:1] == '"' and is_secret([before.strip('"')], tokens[place][0].strip('"'))
 
 
 def _placeholder(text: str) -> bool:

@@ -111,10 +111,11 @@ class Lock:
 
 def read_lock(path: Path) -> Lock:
     """Read a lock. A missing file gives an empty lock. Raises ``SpecError`` if the file is damaged."""
-    if not path.exists():
-        return Lock()
     fix = "restore it from version control; if you delete it, all numbers and addresses are assigned again"
-    text = read_json(path, "the lock is damaged", fix)
+    try:
+        text = read_json(path, "the lock is damaged", fix)
+    except FileNotFoundError:
+        return Lock()
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
         raise SpecError(

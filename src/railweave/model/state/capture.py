@@ -20,16 +20,18 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from railweave.errors import FileLine, InputError, Problem
-from railweave.reading import file_text
+from railweave.reading import file_text, more_values
 
 META = "meta.json"
 CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
+"""The largest size of an answer, in bytes. Larger files are ignored, because no switch has so long a configuration."""
+_MOST_VALUES = 1_000_000
+"""The largest number of values of a configuration in JSON. A SONiC switch with 512 ports has 50,000."""
 MOST_OF_DEVICE = 128 << 20
 """The largest number of characters of all answers of a device. Answers beyond count as not seen."""
-"""The largest size of an answer, in bytes. Larger files are ignored, because no switch has so long a configuration."""
 
 
 class CaptureEntry(BaseModel):
@@ -176,7 +178,11 @@ def _meta(path: Path) -> Meta:
 
 def _text(path: Path) -> str:
     try:
-        return file_text(path, _MOST_BYTES, encoding="utf-8-sig")
+        text = file_text(path, _MOST_BYTES, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}"
         raise InputError([Problem(FileLine(str(path)), message, "save the file from the device again")]) from None
+    if text.lstrip()[:1] in {"{", "["} and more_values(text, _MOST_VALUES):
+        message = f"more than {_MOST_VALUES:,} values, which no switch has"
+        raise InputError([Problem(FileLine(str(path)), message, "save the file from the device again")])
+    return text

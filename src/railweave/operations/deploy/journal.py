@@ -7,6 +7,7 @@ The journal is never exported.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import getpass
 import json
@@ -14,6 +15,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import stat
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.operations.deploy.plan import Plan, plan_of
-from railweave.reading import file_text, parse_json
+from railweave.reading import NotRegularError, file_text, make_file, parse_json
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -350,9 +352,11 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
 def _there(path: Path) -> bool:
     """Return True if a file exists. Raises ``OSError`` if that cannot be determined; ``Path.exists`` could return False instead."""
     try:
-        path.stat()
+        regular = stat.S_ISREG(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
+    if not regular:
+        raise NotRegularError(errno.EINVAL, "no regular file", str(path))
     return True
 
 
@@ -425,7 +429,7 @@ def at_work(fabric: Path) -> Generator[Journal]:
         try:
             os.ftruncate(lock, 0)
             os.pwrite(lock, _myself().encode(), 0)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            make_file(path, 0o600)
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error.strerror}") from None
         database = sqlite3.connect(path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import re
 import sqlite3
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from railweave.errors import FileLine, OutputError, Problem, RailweaveError, SpecError
+from railweave.reading import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -170,7 +170,7 @@ class Sqlite:
         self.where = str(path)
         try:
             if make:
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+                make_file(path, 0o666)
             mode = "rw" if make else "ro"
             self._opened = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=60

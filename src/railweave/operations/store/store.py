@@ -99,6 +99,8 @@ def _database(where: str, *, make: bool) -> Database:
         raise SpecError([Problem(FileLine(where), "there is no such file", _FIX)])
     if path.is_dir():
         raise SpecError([Problem(FileLine(where), "it is a folder", "name a file in it")])
+    if path.exists() and not path.is_file():
+        raise SpecError([Problem(FileLine(where), "it is no regular file", "name a file")])
     return Sqlite(path, make=make)
 
 

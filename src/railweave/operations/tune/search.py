@@ -7,7 +7,6 @@ only on the study file. They do not depend on the number of processes, the durat
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from dataclasses import dataclass
 from itertools import islice, product
@@ -18,6 +17,7 @@ import numpy as np
 from railweave.errors import InputError, Option, OutputError, Problem
 from railweave.operations.tune.measuring import Sample, sample_of
 from railweave.operations.tune.scoring import Aim, Score, aims_of, value_of
+from railweave.reading import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -80,7 +80,7 @@ class Searcher:
         self._aims = aims_of(study.goal)
         self._open: dict[int, OptunaTrial] = {}
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+            make_file(path, 0o666)
             storage = self._optuna.storages.RDBStorage("sqlite://", engine_kwargs={"creator": _opener(path)})
             self._own: OptunaStudy = self._optuna.create_study(
                 study_name=study.name,

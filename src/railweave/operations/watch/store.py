@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 import zlib
@@ -20,6 +19,7 @@ import numpy as np
 
 from railweave.errors import OutputError
 from railweave.model.state.telemetry import METRICS, Sample, Series
+from railweave.reading import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -104,7 +104,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._refusing():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            make_file(path, 0o600)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
             self._lock = threading.Lock()  # steps are written beside the loop that serves pages
             self._begin()
