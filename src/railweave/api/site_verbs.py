@@ -289,6 +289,13 @@ class Watch:
             metavar="ADDRESS=HEADER",
         ),
     ] = None
+    write_token: Annotated[
+        str | None,
+        Opt(
+            "Source of the token with which anomalies can be acknowledged and silenced, in the console and by `railweave anomalies`: env:NAME or file:PATH. Default: nothing can be changed.",
+            metavar="SOURCE",
+        ),
+    ] = None
     runs: Annotated[
         str | None,
         Opt(
@@ -439,3 +446,84 @@ class ServerInventory:
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] = silent
+
+
+AT = Opt(
+    "URL of the console of a running `railweave watch`, or env:NAME or file:PATH, which hold it. Default: http://127.0.0.1:8484.",
+    metavar="URL",
+)
+CONSOLE = "http://127.0.0.1:8484"
+READER = Opt("Source of the console's password, if it needs one: env:NAME or file:PATH.", metavar="SOURCE")
+WRITER = Opt(
+    "Source of the token with which the watch was started (--write-token): env:NAME or file:PATH.", metavar="SOURCE"
+)
+WHY = Opt("Reason, for those who read it later.", metavar="TEXT")
+BY = Opt("Person who does this. Default: the user of this machine.", metavar="NAME")
+_TOKEN = "env:RAILWEAVE_TOKEN"  # noqa: S105 - where it is
+
+
+@dataclass(frozen=True)
+class AnomaliesList:
+    """Options of ``anomalies``."""
+
+    _: KW_ONLY
+    closed: Annotated[bool, Opt("List closed anomalies, latest first, in place of open ones.")] = False
+    at: Annotated[str, AT] = CONSOLE
+    password: Annotated[str | None, READER] = None
+
+
+@dataclass(frozen=True)
+class AnomaliesAck:
+    """Options of ``acknowledge``."""
+
+    anomaly: Annotated[int, Argument("Number of an open anomaly.")]
+    _: KW_ONLY
+    why: Annotated[str, WHY]
+    by: Annotated[str, BY] = ""
+    token: Annotated[str, WRITER] = _TOKEN
+    at: Annotated[str, AT] = CONSOLE
+    password: Annotated[str | None, READER] = None
+
+
+@dataclass(frozen=True)
+class AnomaliesSilence:
+    """Options of ``silence``."""
+
+    anomaly: Annotated[
+        int | None, Argument("Number of an anomaly. Default: all anomalies that the other options fit.")
+    ] = None
+    _: KW_ONLY
+    duration: Annotated[
+        str, Opt("Duration of the silence, for example 30m, 2h or 1d; at most 30d.", name="--for", metavar="TIME")
+    ]
+    why: Annotated[str, WHY]
+    rule: Annotated[str, Opt("Silence only findings with this id, for example port-down.", metavar="ID")] = ""
+    device: Annotated[str, Opt("Silence only this switch or server.", metavar="NAME")] = ""
+    rack: Annotated[str, Opt("Silence only the devices of this rack.", metavar="NAME")] = ""
+    tenant: Annotated[str, Opt("Silence only the servers of this tenant.", metavar="NAME")] = ""
+    by: Annotated[str, BY] = ""
+    token: Annotated[str, WRITER] = _TOKEN
+    at: Annotated[str, AT] = CONSOLE
+    password: Annotated[str | None, READER] = None
+
+
+@dataclass(frozen=True)
+class AnomaliesSilences:
+    """Options of ``silences``."""
+
+    _: KW_ONLY
+    at: Annotated[str, AT] = CONSOLE
+    password: Annotated[str | None, READER] = None
+
+
+@dataclass(frozen=True)
+class AnomaliesUnsilence:
+    """Options of ``unsilence``."""
+
+    silence: Annotated[int, Argument("Number of a silence; `railweave anomalies silences` lists them.")]
+    _: KW_ONLY
+    why: Annotated[str, WHY]
+    by: Annotated[str, BY] = ""
+    token: Annotated[str, WRITER] = _TOKEN
+    at: Annotated[str, AT] = CONSOLE
+    password: Annotated[str | None, READER] = None

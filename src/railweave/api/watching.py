@@ -29,7 +29,7 @@ def watch(options: Watch) -> None:
     from railweave.operations.watch import starting
 
     fabric = Path(options.fabric)
-    at = starting.serving_of(options.listen, options.password, options.proxy, options.runs)
+    at = starting.serving_of(options.listen, options.password, options.proxy, options.runs, options.write_token)
     webhook, alertmanager = starting.urls_of({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
     receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
     store = path_of(options.store)

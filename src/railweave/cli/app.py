@@ -26,6 +26,7 @@ VERBS = {
     "collect": "Save configuration and state of every switch.",
     "check": "Compare the running network with the design.",
     "watch": "Watch a running network: samples, anomalies, metrics.",
+    "anomalies": "List, acknowledge and silence what a watch has found.",
     "drift": "Show how saved configurations differ from the design.",
     "import": "Create a fabric file from an existing network.",
     "host": "Set up and check a GPU server: routes, RDMA GIDs, jobs.",

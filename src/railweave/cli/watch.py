@@ -64,13 +64,33 @@ def _whole(watching: WatchedNetwork, *, as_json: bool) -> Callable[[object], Non
 
 
 def _lines(*, quiet: bool) -> Callable[[Sequence[tuple[Change, Anomaly]]], None]:
+    shown: dict[int, str] = {}
+
     def lines(changes: Sequence[tuple[Change, Anomaly]]) -> None:
         for change, anomaly in changes:
-            if anomaly.finding.severity == "info" or (quiet and anomaly.finding.severity != "error"):
+            if anomaly.follows or anomaly.finding.severity == "info" or (quiet and anomaly.finding.severity != "error"):
                 continue
+            mark = _mark(anomaly)
+            if change == "changed" and shown.get(anomaly.number) == mark:
+                continue
+            shown[anomaly.number] = mark
             at = strftime("%H:%M:%S", localtime(anomaly.closed or anomaly.last))
             word = "over" if change == "closed" else anomaly.finding.severity
-            during = " (deploy at work)" if anomaly.deploy else ""
-            typer.echo(f"{at} {word}: {anomaly.finding.id} {anomaly.finding.where}: {anomaly.finding.what}{during}")
+            during = (
+                " (deploy at work)"
+                if anomaly.deploy
+                else f" (silenced: {anomaly.silenced})"
+                if anomaly.silenced
+                else ""
+            )
+            text = anomaly.finding.what
+            if change == "closed":
+                text, during = text.partition(". This explains ")[0], ""
+            typer.echo(f"{at} {word}: {anomaly.finding.id} {anomaly.finding.where}: {text}{during}")
 
     return lines
+
+
+def _mark(anomaly: Anomaly) -> str:
+    """Return what a line must say again if it changes. A cause that was folded into another and returns is said once."""
+    return f"{anomaly.finding.severity} {anomaly.deploy} {anomaly.silenced} {anomaly.acknowledged} {anomaly.times}"

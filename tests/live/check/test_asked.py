@@ -99,6 +99,7 @@ def test_every_rule_names_fields_that_there_are() -> None:
         "capture-device-unknown",
         "communicator-below-prediction",
         "inspector-not-read",
+        "store-not-written",
     }
     inside = {"": ("fabrics", "x"), "role": ("fabrics", "x", "leaf"), "qos": ("fabrics", "x", "qos")}
     several = {

@@ -67,7 +67,7 @@ def test_a_device_that_is_silent_explains_all_that_its_neighbors_miss() -> None:
     found = diagnose(replace(one, states=states, silent={"spine1": "connection timed out"}))
     assert told(found) == [("device-silent", "spine1")]
     assert found[0].what.startswith("spine1 did not answer: connection timed out. This explains")
-    assert len(found) == 1 + 16 * 4  # of each leaf: the port, the session, BFD, the route of its color
+    assert len(found) == 1 + 1 + 16 * 4  # its links; of each leaf: the port, the session, BFD, the route of its color
 
 
 def _ports(route: Route) -> set[str | None]:
@@ -290,7 +290,7 @@ def test_a_daemon_that_does_not_run_explains_its_sessions_and_the_questions_it_l
         dead = changed(dead, spine, bgp=tuple(replace(x, state="active") if x.interface in ports else x for x in bgp))
     found = diagnose(replace(dead, unanswered={leaf: {"bgp": words, "bgp-neighbors": words}}))
     assert told(found) == [("daemon-not-running", leaf)]
-    assert len(found) == 1 + 2 + 4
+    assert len(found) == 1 + 1 + 2 + 4  # what its neighbors say of it, its questions, their sessions
     bfd = one.states[leaf].bfd
     assert bfd is not None
     no_bfd = changed(one, leaf, bfd=None)

@@ -175,8 +175,14 @@ OF_WHOLE = {
     "link-flaps",
     "colors-unequal",
     "rdma-retransmitted",
+    "links-lost",
+    "sessions-lost",
+    "port-flapping",
+    "session-flapping",
+    "bfd-flapping",
+    "prefixes-flapping",
 }
-"""Rules that are about a device as a whole, or about counters of which a device may have none."""
+"""Rules that are about a device as a whole, about many readings, or about counters of which a device may have none."""
 
 
 def _colored(nos: str, device: str, change: Callable[[BgpPath], BgpPath | None]) -> list[Finding]:

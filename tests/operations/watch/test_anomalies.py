@@ -21,6 +21,7 @@ from railweave.model.state.device_state import Commit, DeviceState
 from railweave.operations.deploy import journal
 from railweave.operations.watch.anomalies import Anomalies, Anomaly
 from railweave.operations.watch.notify import Notifier, alerts
+from railweave.operations.watch.store import Event
 from railweave.operations.watch.storms import storms
 from railweave.operations.watch.validator import NetworkSnapshot, Validator
 from railweave.operations.watch.watching import deploying
@@ -280,8 +281,8 @@ def test_anomalies_are_told_and_told_again_where_nobody_took_them(monkeypatch: p
     async def run() -> None:
         notifier = Notifier(f"{where}/hook", f"{where}/api/v2/alerts", said.append)
         task = asyncio.create_task(notifier.run())
-        notifier.tell(known.see([DOWN], 100))
-        notifier.tell(known.see([], 200))
+        for number, changes in enumerate((known.see([DOWN], 100), known.see([], 200)), 1):
+            notifier.tell([Event(number, 100.0 * number, change, one) for change, one in changes])
         async with asyncio.timeout(10):
             while len({path for path, _ in Receiver.got}) < 2 or not said or not said[-1].endswith("again"):
                 await real(0.01)

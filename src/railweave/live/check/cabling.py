@@ -155,6 +155,7 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
             planned_port.because,
             planned_port.name,
             planned_port.link,
+            needs=link_and_ends(planned_port.link, planned_port.peer),
         )
     yield from (deviation for _, deviation in seen.misplaced())
     known = seen.right | seen.reported.keys()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
-from railweave.live.check.living import OF_CABLE, OF_COLOR, Deviation, NetworkStates
+from railweave.live.check.living import OF_CABLE, OF_COLOR, Deviation, NetworkStates, Part
 from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
 from railweave.model.state.ports import InterfaceState
@@ -289,7 +289,10 @@ def _counters(living: NetworkStates) -> Iterator[Deviation]:
                 deviations += [] if then is None else _congestion(port, queues[port.name], then, now)
                 deviations += _storms(port.name, then, now)
             for rule, description in deviations:
-                yield Deviation(rule, expected.device, f"{port.name}: {description}", port.because, port.name)
+                link = port.link if rule is FLAPS else ""
+                needs: frozenset[Part] = frozenset([("link", port.link)]) if rule is FLAPS else frozenset()
+                text = f"{port.name}: {description}"
+                yield Deviation(rule, expected.device, text, port.because, port.name, link, needs=needs)
         if then is not None:
             yield from _colors(expected, then, now)
 

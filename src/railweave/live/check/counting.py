@@ -154,16 +154,18 @@ def compared(
     left_out: Mapping[str, Collection[str]],
     allowed: Collection[str] = (),
     line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource(),
+    more: Iterable[Deviation] = (),
 ) -> tuple[list[Finding], list[SubjectCount]]:
     """Return the findings about everything that is wrong or not seen, and the counts of every subject (kind of state).
 
     - ``left_out``: the subjects that are not expected, a result of ``not_asked``.
     - ``allowed``: the names of subjects that may stay unseen.
     - ``line``: a function that takes fields of the fabric file, and returns the first that the file has, with its line.
+    - ``more``: deviations that were found elsewhere, which may explain others.
 
     ``living`` has the expected and the reported states.
     """
-    differences = diagnosis.deviations(living)
+    differences = diagnosis.deviations(living, more)
     rows = counts(living, differences, left_out)
     every = [*differences, *unseen(living, rows, allowed)]
     return diagnosis.explained(every, lambda deviation: line(asked_by(living, deviation))), rows

@@ -7,7 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions, strangers, tenants
+from railweave.live.check import (
+    cabling,
+    counters,
+    flapping,
+    forwarding,
+    identity,
+    neighbors,
+    ports,
+    servers,
+    sessions,
+    strangers,
+    tenants,
+)
 from railweave.live.check.living import OF_PREFIX, Deviation, Kind, NetworkStates, Part, asked_by, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
@@ -211,8 +223,10 @@ LOOKS = (
 )
 CAUSES = (
     (identity.SILENT, identity.UNREAD),
+    (flapping.PORT,),
     (cabling.SWAPPED, cabling.WRONG),
     (ports.NO_OPTIC, ports.ABSENT, ports.SHUT, servers.ABSENT),
+    (neighbors.LINKS,),
     (ports.DOWN, ports.NOT_BRIDGED),
     (sessions.DAEMON,),
     (servers.DOWN,),
@@ -221,6 +235,8 @@ CAUSES = (
     (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
     (strangers.ORIGIN, forwarding.ROUTE_DROPS, forwarding.FILTER),
     (tenants.VRF_MISSING, tenants.VRF_DIFFERS),
+    (neighbors.SESSIONS,),
+    (flapping.SESSION,),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
     (tenants.VRF_MISSING, tenants.VRF_DIFFERS, tenants.TENANT_MAC),
@@ -255,9 +271,13 @@ The configuration may belong to any device. Static routes are an exception: they
 """
 
 
-def deviations(living: NetworkStates) -> list[Deviation]:
-    """Return everything in the devices' answers that differs from the design. ``living`` has the expected and the reported states."""
+def deviations(living: NetworkStates, more: Iterable[Deviation] = ()) -> list[Deviation]:
+    """Return everything in the devices' answers that differs from the design, and the deviations in ``more``.
+
+    ``living`` has the expected and the reported states.
+    """
     seen = [deviation for look in LOOKS for deviation in look(living)]
+    seen += [*neighbors.lost(living, seen), *more]
     return [
         deviation if deviation.rule is identity.CONFIGURATION else _configured(living, deviation) for deviation in seen
     ]

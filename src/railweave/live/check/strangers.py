@@ -198,7 +198,8 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
             text = f"{session.interface} lacks {session.local_address}"
         if lost:
             breaks: frozenset[Part] = frozenset([carried(session)])
-            yield Deviation(MISSING, expected.device, text, each.because, session.interface, breaks=breaks)
+            needs: frozenset[Part] = frozenset([("link", session.link)])
+            yield Deviation(MISSING, expected.device, text, each.because, session.interface, breaks=breaks, needs=needs)
     loopbacks = [
         name
         for name, interface in interfaces.items()

@@ -1,8 +1,11 @@
 """Anomalies: findings tracked over time.
 
-An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding returns
-within ``again_s`` seconds after the anomaly closed, the same anomaly opens again and its count increases. So an
-intermittent finding is one anomaly, not many.
+An anomaly opens when its finding has been seen in enough rounds, and closes after a quiet time without it. If the
+finding returns soon after, the same anomaly opens again and its count increases. ``KINDS`` has the numbers by kind of
+finding.
+
+One fault makes one anomaly. While a network converges, findings come and go, and a consequence may be seen before its
+cause. So an anomaly that has followed from a cause stays with this cause until the network has settled.
 """
 
 from __future__ import annotations
@@ -10,12 +13,29 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.json_values import JsonObject
+from railweave.live.check import (
+    cabling,
+    counters,
+    counting,
+    diagnosis,
+    flapping,
+    forwarding,
+    neighbors,
+    sessions,
+    strangers,
+    tenants,
+)
+from railweave.model.findings.registry import Rule
+from railweave.operations.watch import storms
+from railweave.operations.watch.silences import Note, Silence, of_anomaly
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from types import ModuleType
 
     from railweave.model.findings import Finding
 
@@ -23,23 +43,95 @@ Change = Literal["opened", "changed", "closed"]
 _COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
 """The pattern of a number that is not part of a name or an address."""
 _QUEUE = re.compile(r"\b(?:queue|priority) \d+")
+_SUBJECT = re.compile(r"((?:session|BFD) with \S+?):? ")
+"""The pattern of what a text is about, before the state of it, which changes from round to round."""
 MOST_CLOSED = 2000
-"""The largest number of closed anomalies that are kept."""
+"""The largest number of closed anomalies that are kept in memory."""
+SETTLE_S = 30.0
+"""The seconds after the last change of a link or a session for which the network may still converge."""
+
+
+def _of(*where: ModuleType | Rule) -> frozenset[str]:
+    """Return the ids of rules: single rules, and all rules that a module defines."""
+    rules = [each for place in where for each in ([place] if isinstance(place, Rule) else vars(place).values())]
+    return frozenset(rule.id for rule in rules if isinstance(rule, Rule))
+
+
+class AnomalyKind(NamedTuple):
+    """The hysteresis of a kind of finding.
+
+    - ``rules``: the ids of the rules.
+    - ``rounds``: the number of rounds in which a finding is seen before its anomaly opens.
+    - ``converging_s``: the seconds for which a finding is seen before its anomaly opens, while the network converges.
+    - ``quiet_s``: the seconds without the finding before the anomaly closes, but at least three rounds.
+    - ``merged``: True if all findings of a rule at one place are one anomaly.
+    - ``echo``: True if findings follow from an anomaly of a port or device at the same place that is open, or was lately.
+    - ``moves``: True if findings of the kind show that the network converges.
+    """
+
+    name: str
+    rules: frozenset[str]
+    rounds: int
+    converging_s: float
+    quiet_s: float
+    merged: bool = False
+    echo: bool = False
+    moves: bool = False
+
+
+KINDS = (
+    AnomalyKind("flapping", _of(flapping), 1, 0, 10, merged=True),
+    AnomalyKind("changes of links", _of(counters.FLAPS), 1, 0, 60, echo=True),
+    AnomalyKind(
+        "routes and paths",
+        _of(forwarding, tenants, sessions.PATH_MARKS, sessions.PATH_MISSING, sessions.PATH_STRAY, diagnosis.PREFIXES),
+        2,
+        60,
+        20,
+        merged=True,
+    ),
+    AnomalyKind(
+        "addresses and neighbors", _of(strangers.MISSING, cabling.MISSING, cabling.UNCLEAR), 2, 60, 20, echo=True
+    ),
+    AnomalyKind("not seen", _of(counting), 2, 60, 20, merged=True),
+    AnomalyKind("counters", _of(counters, storms), 1, 0, 60),
+    AnomalyKind(
+        "sessions",
+        _of(sessions.MISSING, sessions.DOWN, sessions.BFD_DOWN, diagnosis.ADJACENCY, neighbors),
+        1,
+        3,
+        20,
+        moves=True,
+    ),
+    AnomalyKind("other", frozenset(), 1, 0, 10, moves=True),
+)
+"""The kinds of findings. The first kind that has a finding's rule counts; the last has all other rules."""
+
+
+@cache
+def kind_of(rule: str) -> AnomalyKind:
+    """Return the kind of a rule's findings."""
+    return next((kind for kind in KINDS if rule in kind.rules), KINDS[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Anomaly(JsonObject):
     """A finding over time. Times are in seconds since 1970.
 
-    - ``finding``: the finding as last seen.
-    - ``evidence``: the description of the finding when the anomaly opened.
+    - ``finding``: the finding as last seen. ``count``: the number of findings that the anomaly stands for.
+    - ``evidence``: the description of the finding when it was first seen.
     - ``follows``: the text of the finding that explains this finding; empty if this finding is itself a cause.
-    - ``deploy``: True while a deploy changes the device of the finding.
+    - ``deploy``: True while a deploy changes the device of the finding, or the device at the other end of its port.
     - ``times``: the number of times that the anomaly opened.
     - ``closed``: the time of closing, or None while it is open.
+    - ``acknowledged``: who has taken note of the anomaly, or None.
+    - ``silenced``: the silence that holds for the anomaly, as text; empty if none does.
     """
 
-    JSON = ("number", "*finding", "device", "port", "first", "last", "evidence", "follows", "deploy", "times", "closed")
+    JSON = (
+        *("number", "*finding", "device", "port", "first", "last", "evidence", "follows", "deploy", "times", "closed"),
+        *("count", "acknowledged", "silenced"),
+    )
 
     number: int
     finding: Finding
@@ -52,54 +144,150 @@ class Anomaly(JsonObject):
     deploy: bool = False
     times: int = 1
     closed: float | None = None
+    count: int = 1
+    acknowledged: Note | None = None
+    silenced: str = ""
+
+    @property
+    def name(self) -> str:
+        """The text by which other findings name this one as their cause."""
+        return f"{self.finding.id} at {self.finding.where}"
+
+    @property
+    def quiet(self) -> bool:
+        """True if the anomaly is expected, and so is not sent to receivers."""
+        return self.deploy or bool(self.silenced)
 
 
 _Key = tuple[str, str, str]
 
 
+class _Waiting(NamedTuple):
+    """A finding that has not been seen in enough rounds: since when, in how many rounds, and when last."""
+
+    first: float
+    rounds: int
+    last: float
+
+
 @dataclass
 class Anomalies:
-    """All anomalies of a network, by key (rule, place and text of the finding): open ones in ``now``, closed ones in ``over``.
+    """All anomalies of a network, by key (rule, place and subject of the finding): open ones in ``now``, closed ones in ``over``.
 
     - ``devices``: the names of the network's devices, by which the device of a finding is recognized.
-    - ``quiet_s``: the seconds without its finding after which an anomaly closes.
+    - ``quiet_s``: the least seconds without its finding after which an anomaly closes.
     - ``again_s``: the seconds after closing in which a returning finding opens the same anomaly again.
+    - ``ends``: the device at the other end of each port, by (device, port).
+    - ``elsewhere``: a function that returns the silence that another program has for an anomaly; empty if none.
     """
 
     devices: frozenset[str]
     quiet_s: float
     again_s: float = 600
+    ends: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    elsewhere: Callable[[Anomaly], str] = lambda _: ""
     now: dict[_Key, Anomaly] = field(default_factory=dict[_Key, Anomaly])
     over: dict[_Key, Anomaly] = field(default_factory=dict[_Key, Anomaly])
-    _made: int = 0
+    silences: dict[int, Silence] = field(default_factory=dict[int, Silence])
+    made: int = 0
+    """The highest number of an anomaly."""
+    _waiting: dict[_Key, _Waiting] = field(default_factory=dict[_Key, _Waiting])
+    _moving: frozenset[_Key] = frozenset()
+    _moved: float = float("-inf")
 
     def see(
         self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
     ) -> list[tuple[Change, Anomaly]]:
         """Update the anomalies with the findings at one time. Return (change, anomaly) for each that opened, changed or closed.
 
-        An anomaly has changed if its severity, its cause (``follows``) or its ``deploy`` flag is different.
+        An anomaly has changed if its severity, its cause (``follows``), its silence or its ``deploy`` flag is different.
 
         - ``at``: the time of the findings, in seconds since 1970.
         - ``deployed``: the devices that a deploy is changing.
         """
+        keyed = _keyed(findings)
+        moving = frozenset(key for key in keyed if kind_of(key[0]).moves)
+        if moving != self._moving:
+            self._moving, self._moved = moving, at
         changes: list[tuple[Change, Anomaly]] = []
-        for key, finding in _keyed(findings):
-            device, _, port = finding.where.partition(" ")
-            follows = _cause(finding)
-            known = self.now.get(key)
-            if known is None:
-                known = self._opened(key, finding, device, port, at)
-                known = replace(known, follows=follows, deploy=device in deployed)
-                changes.append(("opened", known))
-            else:
-                old = known
-                known = replace(known, finding=finding, last=at, follows=follows, deploy=device in deployed)
-                if (old.finding.severity, old.follows, old.deploy) != (finding.severity, follows, known.deploy):
-                    changes.append(("changed", known))
-            self.now[key] = known
+        for key, (finding, count) in keyed.items():
+            old = self.now.get(key)
+            folded = _cause(finding) or self._echoed(finding, at)
+            if old is None and not folded and not self._long_enough(key, finding, at):
+                continue
+            base = self._opened(key, finding, at) if old is None else old
+            follows = self._cause(base, finding, at)
+            if follows and not _cause(finding):
+                finding = replace(finding, severity="info", why=f"{_FOLLOWS}{follows}")  # noqa: PLW2901 - the same, with its cause
+            new = replace(base, finding=finding, last=at, follows=follows, count=count)
+            new = self._expected(new, at, deployed)
+            if old is None:
+                changes.append(("opened", new))
+            elif _state(old) != _state(new):
+                changes.append(("changed", new))
+            self.now[key] = new
+        self._waiting = {
+            key: each for key, each in self._waiting.items() if key not in self.now and at - each.last < self.quiet_s
+        }
+        return changes + self._closing(at)
+
+    def _long_enough(self, key: _Key, finding: Finding, at: float) -> bool:
+        """Count a finding that has no anomaly. Return True if it has been seen in enough rounds to open one."""
+        kind = kind_of(finding.id)
+        known = self._waiting.get(key, _Waiting(at, 0, at))
+        self._waiting[key] = seen = _Waiting(known.first, known.rounds + 1, at)
+        converging = at - self._moved < max(SETTLE_S, 2 * self.quiet_s)
+        return seen.rounds >= kind.rounds and (not converging or at - seen.first >= kind.converging_s)
+
+    def _opened(self, key: _Key, finding: Finding, at: float) -> Anomaly:
+        first = self._waiting.pop(key, _Waiting(at, 0, at)).first
+        earlier = self.over.pop(key, None)
+        if earlier is not None and earlier.closed is not None and first - earlier.closed <= self.again_s:
+            return replace(earlier, finding=finding, last=at, times=earlier.times + 1, closed=None, silenced="")
+        self.made += 1
+        device, _, port = finding.where.partition(" ")
+        return Anomaly(self.made, finding, device, port, first, at, finding.what)
+
+    def _cause(self, anomaly: Anomaly, finding: Finding, at: float) -> str:
+        """Return the cause of an anomaly's present finding: what the finding says, or the earlier cause while the network settles."""
+        given = _cause(finding)
+        if given:
+            return given
+        return self._lately(anomaly.number, at, anomaly.follows) or self._echoed(finding, at)
+
+    def _lately(self, number: int, at: float, name: str) -> str:
+        """Return ``name`` if an anomaly of this name, other than ``number``, is open or was seen lately; else an empty text."""
+        settle = max(SETTLE_S, 2 * self.quiet_s)
+        known = (*self.now.values(), *self.over.values()) if name else ()
+        there = any(each.name == name and each.number != number and at - each.last < settle for each in known)
+        return name if there else ""
+
+    def _echoed(self, finding: Finding, at: float) -> str:
+        """Return the anomaly of a port or device that a finding at the same place only repeats; empty if there is none."""
+        if not kind_of(finding.id).echo:
+            return ""
+        settle = max(SETTLE_S, 2 * self.quiet_s)
+        for each in (*self.now.values(), *self.over.values()):
+            kind = kind_of(each.finding.id)
+            told = each.finding.where == finding.where and (kind.moves or kind.rules == KINDS[0].rules)
+            if told and not kind.echo and at - each.last < settle:
+                return each.follows or each.name
+        return ""
+
+    def _expected(self, anomaly: Anomaly, at: float, deployed: Collection[str]) -> Anomaly:
+        """Return the anomaly with its ``deploy`` flag and its silence at the time ``at``."""
+        far = self.ends.get((anomaly.device, anomaly.port), "")
+        cause = next((each for each in self.now.values() if each.name == anomaly.follows), None)
+        deploy = anomaly.device in deployed or far in deployed or (cause is not None and cause.deploy)
+        silenced = of_anomaly(self.silences.values(), anomaly, at) or self.elsewhere(anomaly)
+        if not silenced and cause is not None and cause.silenced:
+            silenced = f"as its cause: {cause.silenced}"
+        return replace(anomaly, deploy=deploy, silenced=silenced)
+
+    def _closing(self, at: float) -> list[tuple[Change, Anomaly]]:
+        changes: list[tuple[Change, Anomaly]] = []
         for key, anomaly in list(self.now.items()):
-            if at - anomaly.last >= self.quiet_s:
+            if at - anomaly.last >= max(self.quiet_s, kind_of(anomaly.finding.id).quiet_s):
                 del self.now[key]
                 self.over[key] = closed = replace(anomaly, closed=at)
                 changes.append(("closed", closed))
@@ -107,12 +295,25 @@ class Anomalies:
             del self.over[next(iter(self.over))]
         return changes
 
-    def _opened(self, key: _Key, finding: Finding, device: str, port: str, at: float) -> Anomaly:
-        earlier = self.over.pop(key, None)
-        if earlier is not None and earlier.closed is not None and at - earlier.closed <= self.again_s:
-            return replace(earlier, finding=finding, last=at, times=earlier.times + 1, closed=None)
-        self._made += 1
-        return Anomaly(self._made, finding, device, port, at, at, finding.what)
+    def restore(self, those: Iterable[Anomaly], silences: Iterable[Silence]) -> None:
+        """Go on with the anomalies and silences of an earlier run."""
+        for anomaly in those:
+            key = _key(anomaly.finding, anomaly.evidence)
+            (self.now if anomaly.closed is None else self.over)[key] = anomaly
+            self.made = max(self.made, anomaly.number)
+        self.silences.update((silence.number, silence) for silence in silences)
+
+    def change(self, number: int, acknowledged: Note | None) -> Anomaly | None:
+        """Set the acknowledgement of an open anomaly, and return the anomaly; None if no open anomaly has the number."""
+        for key, anomaly in list(self.now.items()):
+            if anomaly.number == number:
+                self.now[key] = changed = replace(anomaly, acknowledged=acknowledged)
+                return changed
+        return None
+
+    def with_number(self, number: int) -> Anomaly | None:
+        """Return the anomaly with a number, open or closed, or None."""
+        return next((each for each in (*self.now.values(), *self.over.values()) if each.number == number), None)
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Return the number of open anomalies, by rule and severity."""
@@ -134,26 +335,49 @@ class Anomalies:
         )
 
 
-def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
-    """Yield (key, finding), once for each key. The key identifies a finding over time: its rule, its place, and its text without counts."""
-    seen: set[_Key] = set()
+def _state(anomaly: Anomaly) -> tuple[object, ...]:
+    return anomaly.finding.severity, anomaly.follows, anomaly.deploy, anomaly.silenced
+
+
+def _keyed(findings: Iterable[Finding]) -> dict[_Key, tuple[Finding, int]]:
+    """Return (finding, number of findings) by key. A cause stands for findings of the same key that follow from others."""
+    keyed: dict[_Key, tuple[Finding, int]] = {}
     for finding in findings:
-        key = finding.id, finding.where, _words(finding.what)
-        if key not in seen:
-            seen.add(key)
-            yield key, finding
+        key = _key(finding, finding.what)
+        known = keyed.get(key)
+        if known is None:
+            keyed[key] = finding, 1
+        else:
+            keyed[key] = (finding if _cause(known[0]) and not _cause(finding) else known[0]), known[1] + 1
+    return keyed
+
+
+def _key(finding: Finding, text: str) -> _Key:
+    """Return the key that identifies a finding over time: its rule, its place, and the subject of its text.
+
+    Findings of a merged kind have no subject: the routes that differ at a device change from round to round.
+    """
+    if kind_of(finding.id).merged:
+        return finding.id, finding.where, ""
+    return finding.id, finding.where, _words(text)
 
 
 def _words(text: str) -> str:
     """Return the part of a finding's text that is the same in all readings.
 
-    If the text names queues or priorities, the result is only their names. Otherwise numbers become ``#``, and the list of the findings
-    that this finding explains is left out.
+    If the text names a session, queues or priorities, the result is only their names. Otherwise numbers become ``#``, and the list of
+    the findings that this finding explains is left out.
     """
     head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
+    subject = _SUBJECT.match(f"{head} ")
+    if subject:
+        return subject[1]
     return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)
+
+
+_FOLLOWS = "it follows from "
 
 
 def _cause(finding: Finding) -> str:
     """Return the finding that explains this one according to ``diagnose``; empty if there is none."""
-    return finding.why.removeprefix("it follows from ") if finding.why.startswith("it follows from ") else ""
+    return finding.why.removeprefix(_FOLLOWS) if finding.why.startswith(_FOLLOWS) else ""

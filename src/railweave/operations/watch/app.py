@@ -7,6 +7,7 @@ front of the server.
 
 from __future__ import annotations
 
+import re
 from time import time
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import unquote, urlsplit
@@ -18,8 +19,9 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from railweave.model.state.telemetry import METRICS
-from railweave.operations.watch.console import device
+from railweave.operations.watch.console import device, writes
 from railweave.operations.watch.console.anomaly_list import anomalies
+from railweave.operations.watch.console.anomaly_page import anomaly_page
 from railweave.operations.watch.console.communicators import communicators
 from railweave.operations.watch.console.device import device_list
 from railweave.operations.watch.console.frame import COMMUNICATORS, STATIC, STREAM_S, address, events, kind, page
@@ -134,6 +136,7 @@ def limited(most: int) -> type[LimitedProtocol]:
 _KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
 _STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 DEVICE = "/devices/"
+ANOMALY = "/anomalies/"
 
 
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
@@ -146,6 +149,9 @@ def shown(console: Console, where: str, query: Mapping[str, str], *, markup: boo
         return topology(console, values)
     if where == "/anomalies":
         return anomalies(console, values)
+    if where.startswith(ANOMALY):
+        number = where.removeprefix(ANOMALY)
+        return anomaly_page(console, int(number), values) if re.fullmatch(r"[0-9]{1,9}", number) else None
     if where == COMMUNICATORS[0]:
         return communicators(console, values)
     if where in {"/devices", "/path", "/rails", "/history"}:
@@ -171,7 +177,13 @@ def routes(console: Console) -> list[Route]:
                 "missing", "There is no such page", "", element("p", text(f"Nothing is at {where}."), class_="wrong")
             )
             return HTMLResponse(page(console, PageView("Not found", [notice], {}), ""), 404)
-        return HTMLResponse(page(console, content, "/devices" if where.startswith(DEVICE) else where))
+        return HTMLResponse(
+            page(
+                console,
+                content,
+                "/devices" if where.startswith(DEVICE) else "/anomalies" if where.startswith(ANOMALY) else where,
+            )
+        )
 
     async def get_static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -204,7 +216,17 @@ def routes(console: Console) -> list[Route]:
     def get_history(request: Request) -> Response:
         return JSONResponse(chart_data(console, span_of(request.query_params)))
 
-    pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history", COMMUNICATORS[0])
+    pages = (
+        "/",
+        "/anomalies",
+        "/anomalies/{number}",
+        "/devices",
+        "/devices/{name:path}",
+        "/path",
+        "/rails",
+        "/history",
+        COMMUNICATORS[0],
+    )
     return [
         *(Route(page_path, get_page) for page_path in pages),
         Route("/events", get_events),
@@ -225,6 +247,7 @@ def app(
     proxy: Proxy | None = None,
     runs: str | None = None,
     most: int = MOST,
+    token: str | None = None,
 ) -> Any:  # noqa: ANN401 - an ASGI application
     """Return the ASGI application that serves the watched network ``watching``.
 
@@ -232,6 +255,7 @@ def app(
     - ``proxy``: the proxy that identifies readers, in place of a password.
     - ``runs``: a store of benchmark runs, which the console shows.
     - ``most``: the largest number of connections of the listener.
+    - ``token``: the token that writers need; None if nothing can be changed.
     """
     roles = {name: watched.role for name, watched in watching.collector.devices.items()}
     design = list(intended(watching.validator.expected, roles))  # it does not change while a network is watched
@@ -254,10 +278,6 @@ def app(
     async def network(_: Request) -> Response:
         return JSONResponse(watching.standing().to_json())
 
-    async def anomalies(request: Request) -> Response:
-        closed = request.query_params.get("closed") == "1"
-        return JSONResponse([anomaly.to_json() for anomaly in watching.anomalies.listed(closed=closed)])
-
     async def subjects(_: Request) -> Response:
         return JSONResponse(watching.validator.seen.to_json())
 
@@ -275,21 +295,63 @@ def app(
     def samples(request: Request) -> Response:
         return _samples(watching, request)
 
+    guard = Guard(password, proxy, token)
     made = Starlette(
         routes=[
             Route("/metrics", metrics),
             Route("/metrics/{device}", metrics_of),
             Route("/api/network", network),
             Route("/api/devices", devices),
-            Route("/api/anomalies", anomalies),
+            *_of_anomalies(watching),
+            *writes.routes(watching, guard),
             Route("/api/subjects", subjects),
             Route("/api/communicators", rates),
             Route("/api/events", events),
             Route("/api/samples", samples),
-            *routes(Console(watching, runs, most_streams=max(1, most // 2))),
+            *routes(Console(watching, runs, most_streams=max(1, most // 2), writable=token is not None)),
         ]
     )
-    return guarded(made, Guard(password, proxy))
+    return guarded(made, guard)
+
+
+def _of_anomalies(watching: WatchedNetwork) -> list[Route]:
+    """Return the routes of anomalies, their silences and their changes, as JSON."""
+
+    async def anomalies(request: Request) -> Response:
+        closed = request.query_params.get("closed") == "1"
+        return JSONResponse([anomaly.to_json() for anomaly in watching.anomalies.listed(closed=closed)])
+
+    async def anomaly(request: Request) -> Response:
+        known = watching.anomalies.with_number(request.path_params["number"])
+        return _wrong(404, "there is no such anomaly") if known is None else JSONResponse(known.to_json())
+
+    async def silences(_: Request) -> Response:
+        return JSONResponse([silence.to_json() for silence in watching.anomalies.silences.values()])
+
+    def changes(request: Request) -> Response:
+        span = _span(request)
+        if watching.store is None:
+            return _wrong(404, "changes are not kept: start with --store")
+        if span is None:
+            return _wrong(400, "since and until are seconds since 1970")
+        return JSONResponse([event.to_json() for event in watching.store.events(*span)])
+
+    return [
+        Route("/api/anomalies", anomalies),
+        Route("/api/anomalies/{number:int}", anomaly),
+        Route("/api/silences", silences, methods=["GET"]),
+        Route("/api/changes", changes),
+    ]
+
+
+def _span(request: Request) -> tuple[float, float] | None:
+    """Return (since, until) of a request, by default the last 15 minutes; None if they are no numbers."""
+    asked = request.query_params
+    try:
+        until = float(asked.get("until", time()))
+        return float(asked.get("since", until - 900)), until
+    except ValueError:
+        return None
 
 
 def _device(watched: WatchedDevice, *, compared: bool) -> dict[str, object]:
@@ -319,11 +381,10 @@ def _samples(watching: WatchedNetwork, request: Request) -> Response:
     metrics = asked.getlist("metric")
     if unknown := [metric for metric in metrics if metric not in METRICS]:
         return _wrong(400, f"there is no metric {unknown[0]}; there are {', '.join(METRICS)}")
-    try:
-        until = float(asked.get("until", time()))
-        since = float(asked.get("since", until - 900))
-    except ValueError:
+    span = _span(request)
+    if span is None:
         return _wrong(400, "since and until are seconds since 1970")
+    since, until = span
     rows = watching.store.samples(device, since=since, until=until, metrics=metrics, port=asked.get("port"))
     if len(rows) > MOST_SAMPLES:
         return _wrong(400, f"these are {len(rows):,} samples: ask for a metric, a port or a shorter time")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from railweave.errors import RailweaveError
+from railweave.errors import OutputError, RailweaveError
 from railweave.live.reach.failure import cause
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class WatchedDevice:
         return "up" if self.reached.up else "down" if self.reached.known else "not known"
 
     @property
+    def tried(self) -> bool:
+        """True if each source in ``sources`` has answered or failed at least once."""
+        return all(source.reached.up or source.reached.tries for source in self.sources)
+
+    @property
     def answers(self) -> bool:
         """True if all ``sources`` of the device are up, so that the device can be compared with the design. Sources in ``others`` do not count."""
         return all(source.reached.up for source in self.sources)
@@ -104,6 +109,8 @@ class Collector:
         self.figures = Figures()
         self.rates: dict[str, Round] = {}
         """The last completed round of each device."""
+        self.unwritten = ""
+        """The reason why the last step could not be written to the store; empty if it was written."""
         self._store = store
         self._step_s = every_s / 2
         self._after: list[Callable[[float], None]] = []
@@ -113,7 +120,7 @@ class Collector:
         self._after.append(call)
 
     async def run(self) -> None:
-        """Collect until cancelled. Raises ``OutputError`` if the store cannot be written."""
+        """Collect until cancelled. While the store cannot be written, the collector goes on, and ``unwritten`` has the reason."""
         async with asyncio.TaskGroup() as group:
             for device in self.devices.values():
                 for source in (*device.sources, *device.others):
@@ -159,6 +166,10 @@ class Collector:
         self.figures.rounds += len(rounds)
         self.figures.steps += 1
         if self._store is not None:
-            self.figures.kept += await asyncio.to_thread(self._store.write, rounds, now)
+            try:
+                self.figures.kept += await asyncio.to_thread(self._store.write, rounds, now)
+                self.unwritten = ""
+            except OutputError as error:
+                self.unwritten = str(error)
         for call in self._after:
             call(now)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from railweave.operations.watch.silences import by_alertmanager
+from railweave.operations.watch.store import Event
+from railweave.reading import parse_json
 from railweave.secret_url import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.operations.watch.anomalies import Anomaly, Change
+    from railweave.operations.watch.anomalies import Anomaly
+    from railweave.operations.watch.store import Store
 
 MOST_WAITING = 5000
 """The largest number of changes that are queued while a receiver does not answer. The oldest are dropped first."""
+MOST_ANSWER = 8 << 20
+"""The largest answer with silences that is read, in bytes."""
 REPEAT_S = 60
 """The seconds after which open anomalies are sent again. Alertmanager resolves alerts that are not repeated for some minutes."""
 
@@ -23,59 +31,99 @@ REPEAT_S = 60
 class Notifier:
     """The sender of anomalies. ``webhook`` and ``alertmanager`` are the addresses of receivers, or None. They may hold secrets.
 
-    ``say`` is called when a receiver begins or stops accepting messages.
+    - ``say``: a function that is called when a receiver begins or stops accepting messages.
+    - ``store``: the store that remembers which change each receiver has, so that a restart neither loses nor repeats any.
     """
 
-    def __init__(self, webhook: str | None, alertmanager: str | None, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, webhook: str | None, alertmanager: str | None, say: Callable[[str], None], store: Store | None = None
+    ) -> None:
         self.webhook = webhook
         self.alertmanager = alertmanager
         self._say = say
-        self._waiting: deque[tuple[Change, Anomaly]] = deque(maxlen=MOST_WAITING)
+        self._store = store
+        given = {"webhook": webhook, "alertmanager": alertmanager}
+        self._addresses = {name: address for name, address in given.items() if address}
+        self._waiting = {name: deque[Event](maxlen=MOST_WAITING) for name in self._addresses}
         self._there = asyncio.Event()
         self._failing: dict[str, str] = {}
         self._lasting: Callable[[], Sequence[Anomaly]] = tuple
+        self._silences: Any = []
+        if store is not None:
+            self._go_on(store)
+
+    def _go_on(self, store: Store) -> None:
+        """Queue what a receiver does not have yet. A receiver that is new gets only what happens from now on."""
+        for name, waiting in self._waiting.items():
+            last = store.sent(name)
+            if last is None:
+                newest = store.events(0, float("inf"), most=1)
+                store.keep_sent(name, newest[-1].id if newest else 0)
+            else:
+                waiting.extend(store.events(0, float("inf"), after=last, most=MOST_WAITING))
+        if any(self._waiting.values()):
+            self._there.set()
 
     def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
         """Set ``those``, the function that returns the open anomalies. Open anomalies are sent to Alertmanager repeatedly."""
         self._lasting = those
 
-    def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
+    def tell(self, events: Sequence[Event]) -> None:
         """Queue changes of anomalies for sending."""
-        self._waiting.extend(changes)
-        if changes:
+        for waiting in self._waiting.values():
+            waiting.extend(events)
+        if events:
             self._there.set()
+
+    def silenced(self, anomaly: Anomaly) -> str:
+        """Return the silence that Alertmanager has for an anomaly; empty if it has none, or was not reached."""
+        return by_alertmanager(self._silences, labels_of(anomaly)) if self._silences else ""
 
     async def run(self) -> None:
         """Send queued changes until cancelled."""
         import httpx
 
-        async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=10, trust_env=False) as client, asyncio.TaskGroup() as group:
+            if self.alertmanager:
+                group.create_task(self._repeating(client, self.alertmanager))
             while True:
-                try:
-                    async with asyncio.timeout(REPEAT_S):
-                        await self._there.wait()
-                except TimeoutError:
-                    if self.alertmanager:
-                        await self._sent(
-                            client, self.alertmanager, alerts([("changed", anomaly) for anomaly in self._lasting()])
-                        )
-                    continue
+                await self._there.wait()
                 self._there.clear()
-                changes = list(self._waiting)
-                self._waiting.clear()
-                if not await self._all(client, changes):
-                    self._waiting.extendleft(reversed(changes))
+                if not await self._all(client):
                     await asyncio.sleep(5)
                     self._there.set()
 
-    async def _all(self, client: Any, changes: Sequence[tuple[Change, Anomaly]]) -> bool:  # noqa: ANN401 - httpx's client
+    async def _repeating(self, client: Any, address: str) -> None:  # noqa: ANN401 - httpx's client
+        """Read Alertmanager's silences and send it the open anomalies, again and again."""
+        where = re.sub(r"/alerts/?$", "/silences", address)
+        while True:
+            with contextlib.suppress(Exception):  # what is not answered is not known: nothing is silenced by it
+                answer = await client.get(where)
+                self._silences = parse_json(answer.content[:MOST_ANSWER]) if answer.is_success else []
+            await asyncio.sleep(REPEAT_S)
+            lasting = [("changed", anomaly) for anomaly in self._lasting() if not _withheld(anomaly, "alertmanager")]
+            if lasting and not self._waiting["alertmanager"]:
+                await self._sent(client, address, alerts(lasting))
+
+    async def _all(self, client: Any) -> bool:  # noqa: ANN401 - httpx's client
         good = True
-        if self.webhook:
-            good = await self._sent(
-                client, self.webhook, [{"change": change, **anomaly.to_json()} for change, anomaly in changes]
-            )
-        if self.alertmanager:
-            good = await self._sent(client, self.alertmanager, alerts(changes)) and good
+        for name, waiting in self._waiting.items():
+            events = list(waiting)
+            if not events:
+                continue
+            told = [event for event in events if not _withheld(event.anomaly, name)]
+            if name == "webhook":
+                body = [{"change": event.change, "event": event.id, **event.anomaly.to_json()} for event in told]
+            else:
+                body = alerts([(event.change, event.anomaly) for event in told])
+            if told and not await self._sent(client, self._addresses[name], body):
+                good = False
+                continue
+            done = {id(event) for event in events}
+            while waiting and id(waiting[0]) in done:  # a full queue has dropped the oldest meanwhile
+                waiting.popleft()
+            if self._store is not None:
+                await asyncio.to_thread(self._store.keep_sent, name, events[-1].id)
         return good
 
     async def _sent(self, client: Any, where: str, body: list[dict[str, Any]]) -> bool:  # noqa: ANN401
@@ -97,19 +145,30 @@ class Notifier:
         return not why
 
 
-def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
+def _withheld(anomaly: Anomaly, receiver: str) -> bool:
+    """Return True if an anomaly is expected. Alertmanager is told what it has silenced itself."""
+    own = receiver == "alertmanager" and anomaly.silenced.startswith("Alertmanager: ") and not anomaly.deploy
+    return anomaly.quiet and not own
+
+
+def labels_of(anomaly: Anomaly) -> dict[str, str]:
+    """Return the labels of an anomaly's alert."""
+    labels = {
+        "alertname": anomaly.finding.id,
+        "severity": anomaly.finding.severity,
+        "device": anomaly.device,
+        "port": anomaly.port,
+        "follows": anomaly.follows,
+        "deploy": "yes" if anomaly.deploy else "",
+    }
+    return {key: value for key, value in labels.items() if value}
+
+
+def alerts(changes: Sequence[tuple[str, Anomaly]]) -> list[dict[str, Any]]:
     """Return changed anomalies as Alertmanager alerts. An effect has its cause as a label, so that the cause can inhibit it."""
     payload: list[dict[str, Any]] = []
     for _, anomaly in changes:
         finding = anomaly.finding
-        labels = {
-            "alertname": finding.id,
-            "severity": finding.severity,
-            "device": anomaly.device,
-            "port": anomaly.port,
-            "follows": anomaly.follows,
-            "deploy": "yes" if anomaly.deploy else "",
-        }
         notes = {
             "summary": finding.what,
             "why": finding.why,
@@ -118,7 +177,7 @@ def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
             "evidence": anomaly.evidence,
         }
         alert: dict[str, Any] = {
-            "labels": {key: value for key, value in labels.items() if value},
+            "labels": labels_of(anomaly),
             "annotations": {key: value for key, value in notes.items() if value},
             "startsAt": _time(anomaly.first),
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.live.reach.target import Password
 from railweave.model.state.host_metrics import HOST_METRICS
-from railweave.operations.watch.anomalies import Anomalies
+from railweave.operations.watch.anomalies import MOST_CLOSED, Anomalies
 from railweave.operations.watch.collector import Collector
 from railweave.operations.watch.console.guard import Proxy
 from railweave.operations.watch.descriptors import BACKLOG, connections
@@ -104,11 +104,20 @@ def watching_of(
     addresses = {name: site.addresses.get(name, "") for name in site.asked}
     store = None if wanted.store is None else Store(wanted.store)
     names = frozenset(node.name for node in (*network.switches, *network.servers))
-    notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
+    receivers = wanted.webhook or wanted.alertmanager
+    notifier = Notifier(wanted.webhook, wanted.alertmanager, say, store) if receivers else None
+    ends = {
+        (expected.device, port.name): port.peer for expected in validator.expected.values() for port in expected.ports
+    }
+    anomalies = Anomalies(names, QUIET * wanted.every_s, ends=ends)
+    if notifier is not None:
+        anomalies.elsewhere = notifier.silenced
+    if store is not None:
+        anomalies.restore(store.anomalies(MOST_CLOSED), store.silences())
     return WatchedNetwork(
         Collector(devices, store, every_s=wanted.every_s),
         validator,
-        Anomalies(names, QUIET * wanted.every_s),
+        anomalies,
         store,
         wanted.every_s,
         fabric,
@@ -140,6 +149,8 @@ class Serving:
     password: str | None = None
     proxy: Proxy | None = None
     runs: str | None = None
+    token: str | None = None
+    """The token that writers need; None if nothing can be changed."""
 
 
 def proxy_of(given: str) -> Proxy:
@@ -155,8 +166,8 @@ def proxy_of(given: str) -> Proxy:
     return Proxy(proxy_address, header)
 
 
-def password_of(given: str) -> str:
-    """Return the password that ``given`` names as ``env:NAME`` or ``file:PATH``.
+def password_of(given: str, option: str = "--password") -> str:
+    """Return the password that the value ``given`` of an option names as ``env:NAME`` or ``file:PATH``.
 
     Raises ``InputError`` if the text has neither form. Raises ``ReachError`` if the password is missing, empty or unreadable, or if other
     users can read the file.
@@ -164,20 +175,24 @@ def password_of(given: str) -> str:
     kind, _, name = given.partition(":")
     if kind not in {"env", "file"} or not name:
         fix = "write env:NAME or file:PATH"
-        raise InputError([Problem(Option("--password"), "it is neither env:NAME nor file:PATH", fix)])
+        raise InputError([Problem(Option(option), "it is neither env:NAME nor file:PATH", fix)])
     return Password(kind, name).value()
 
 
-def serving_of(listen: str, password: str | None, proxy: str | None, runs: str | None) -> Serving | None:
+def serving_of(
+    listen: str, password: str | None, proxy: str | None, runs: str | None, token: str | None = None
+) -> Serving | None:
     """Return the settings of the HTTP server for the address ``listen``; None if ``listen`` is ``none``.
 
     ``password`` (``env:NAME`` or ``file:PATH``) and ``proxy`` (``ADDRESS=HEADER``) are the values of these options. ``runs`` is the store
-    of benchmark runs that the console shows: an SQLite file, a ``postgresql://`` address, or None.
+    of benchmark runs that the console shows: an SQLite file, a ``postgresql://`` address, or None. ``token`` (``env:NAME`` or ``file:PATH``)
+    is the value of ``--write-token``.
 
     Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, or if the address cannot be used. Also raises it if other machines can reach
     the address and neither a password nor a proxy is given.
     """
     secret = None if password is None else password_of(password)
+    write_token = None if token is None else password_of(token, "--write-token")
     by = None if proxy is None else proxy_of(proxy)
     if listen == "none":
         return None
@@ -186,7 +201,7 @@ def serving_of(listen: str, password: str | None, proxy: str | None, runs: str |
         fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
         raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
     _free(listen, host, port)
-    return Serving(host, port, secret, by, runs)
+    return Serving(host, port, secret, by, runs, write_token)
 
 
 def _free(listen: str, host: str, port: int) -> None:
@@ -272,7 +287,7 @@ async def _served(watching: WatchedNetwork, at: Serving | None) -> None:
 
         most = connections(len(watching.collector.devices))
         config = uvicorn.Config(
-            app(watching, at.password, proxy=at.proxy, runs=at.runs, most=most),
+            app(watching, at.password, proxy=at.proxy, runs=at.runs, most=most, token=at.token),
             http=limited(most),
             ws="none",
             backlog=BACKLOG,

@@ -1,4 +1,4 @@
-"""The store of samples in one SQLite file. A row is a block: all numbers of one device at one time.
+"""The store of samples and anomalies in one SQLite file. A row of samples is a block: all numbers of one device at one time.
 
 Each step is a transaction with a write-ahead log. If the process is killed, only the samples since the last step are
 lost. Numbers over longer times are computed from the numbers in the file, never from memory, so a kill does not affect
@@ -8,18 +8,23 @@ them.
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import threading
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from railweave.errors import OutputError
+from railweave.json_values import JsonObject
+from railweave.model.findings import Finding
 from railweave.model.state.telemetry import METRICS, Sample, Series
-from railweave.reading import make_file
+from railweave.operations.watch.anomalies import Anomaly
+from railweave.operations.watch.silences import Note, Silence
+from railweave.reading import make_file, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -88,7 +93,7 @@ def folded(
 
 APPLICATION = 0x72775741
 """The ``application_id`` in the file's header that marks the file as a store of samples: the letters rwWA."""
-VERSION = 1
+VERSION = 2
 _TABLES = """
 CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE series (id INTEGER PRIMARY KEY, metric TEXT NOT NULL, port TEXT NOT NULL, part TEXT NOT NULL, UNIQUE (metric, port, part));
@@ -96,10 +101,45 @@ CREATE TABLE block (tier INTEGER NOT NULL, device INTEGER NOT NULL, time REAL NO
 CREATE INDEX block_at ON block (tier, time, device);
 CREATE TABLE folded (tier INTEGER PRIMARY KEY, until REAL NOT NULL);
 """
+_LOG = """
+CREATE TABLE anomaly (number INTEGER PRIMARY KEY, closed REAL, value TEXT NOT NULL);
+CREATE TABLE event (id INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, change TEXT NOT NULL, number INTEGER NOT NULL, value TEXT NOT NULL);
+CREATE INDEX event_at ON event (time);
+CREATE TABLE silence (number INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE sent (receiver TEXT PRIMARY KEY, event INTEGER NOT NULL);
+"""
+"""The tables of version 2: anomalies as they are now, each of their changes, silences, and the last change that each receiver has."""
+KEPT_S = 90 * 86400.0
+"""The seconds for which closed anomalies and their changes are kept: 90 days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(JsonObject):
+    """A change of an anomaly: its id (ascending), its time in seconds since 1970, the change, and the anomaly after it."""
+
+    JSON = ("event=id", "time", "change", "*anomaly")
+
+    id: int
+    time: float
+    change: str
+    anomaly: Anomaly
+
+
+def _silence(text: str) -> Silence:
+    value: dict[str, Any] = parse_json(text)
+    devices: tuple[str, ...] = tuple(value.pop("devices"))
+    return Silence(devices=devices, **value)
+
+
+def _anomaly(text: str) -> Anomaly:
+    value: dict[str, Any] = parse_json(text)
+    note = value.pop("acknowledged", None)
+    finding = Finding(**value.pop("finding"))
+    return Anomaly(finding=finding, acknowledged=None if note is None else Note(**note), **value)
 
 
 class Store:
-    """The store of samples in the file at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
+    """The store of samples and anomalies in the file at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -125,8 +165,11 @@ class Store:
         if not tables:
             self._db.execute(f"PRAGMA application_id={APPLICATION}")
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.executescript(f"BEGIN;{_TABLES}PRAGMA user_version={VERSION};COMMIT;")
+            self._db.executescript(f"BEGIN;{_TABLES}{_LOG}PRAGMA user_version={VERSION};COMMIT;")
         ((version,),) = self._db.execute("PRAGMA user_version").fetchall()
+        if version == 1:
+            self._db.executescript(f"BEGIN;{_LOG}PRAGMA user_version={VERSION};COMMIT;")
+            version = VERSION
         if version != VERSION:
             raise OutputError(
                 f"{self.path} was written by another version of railweave; give another file, or delete this one"
@@ -273,6 +316,74 @@ class Store:
         with self._lock, self._refusing():
             row = self._db.execute("SELECT max(time) FROM block WHERE tier = 0").fetchone()
         return row[0] or 0.0
+
+    def keep(self, changes: Iterable[tuple[str, Anomaly]], at: float) -> list[Event]:
+        """Write changed anomalies, each as it is now, and return their changes as events. ``at`` is the time in seconds since 1970."""
+        events: list[Event] = []
+        with self._transaction():
+            for change, anomaly in changes:
+                value = json.dumps(asdict(anomaly))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO anomaly VALUES (?, ?, ?)", (anomaly.number, anomaly.closed, value)
+                )
+                query = "INSERT INTO event (time, change, number, value) VALUES (?, ?, ?, ?) RETURNING id"
+                (number,) = self._db.execute(query, (at, change, anomaly.number, value)).fetchone()
+                events.append(Event(number, at, change, anomaly))
+            self._db.execute("DELETE FROM event WHERE time < ?", (at - KEPT_S,))
+            self._db.execute("DELETE FROM anomaly WHERE closed < ?", (at - KEPT_S,))
+        return events
+
+    def touch(self, anomalies: Iterable[Anomaly]) -> None:
+        """Write open anomalies as they are now, for example when they were last seen, without an event."""
+        rows = [(json.dumps(asdict(anomaly)), anomaly.number) for anomaly in anomalies]
+        with self._transaction():
+            self._db.executemany("UPDATE anomaly SET value = ? WHERE number = ?", rows)
+
+    def anomalies(self, most_closed: int) -> list[Anomaly]:
+        """Return the open anomalies, and the last ``most_closed`` closed ones, latest last."""
+        query = "SELECT value FROM anomaly WHERE closed IS NULL"
+        closed = "SELECT value FROM anomaly WHERE closed IS NOT NULL ORDER BY closed DESC LIMIT ?"
+        with self._lock, self._refusing():
+            over = self._db.execute(closed, (most_closed,)).fetchall()
+            rows = [*reversed(over), *self._db.execute(query).fetchall()]
+        return [_anomaly(value) for (value,) in rows]
+
+    def events(self, since: float, until: float, *, after: int = 0, number: int = 0, most: int = 5000) -> list[Event]:
+        """Return the changes of anomalies from ``since`` until ``until`` (seconds since 1970), oldest first.
+
+        Only events with an id above ``after`` are returned, only those of the anomaly ``number`` (0 means all), and at most the ``most``
+        newest.
+        """
+        query = (
+            "SELECT id, time, change, value FROM event WHERE time >= ? AND time <= ? AND id > ? AND ? IN (0, number) "
+            "ORDER BY id DESC LIMIT ?"
+        )
+        with self._lock, self._refusing():
+            rows = self._db.execute(query, (since, until, after, number, most)).fetchall()
+        return [Event(number, at, change, _anomaly(value)) for number, at, change, value in reversed(rows)]
+
+    def silences(self) -> list[Silence]:
+        """Return all silences."""
+        with self._lock, self._refusing():
+            rows = self._db.execute("SELECT value FROM silence ORDER BY number").fetchall()
+        return [_silence(text) for (text,) in rows]
+
+    def keep_silence(self, silence: Silence) -> None:
+        """Write a silence."""
+        value = json.dumps(asdict(silence))
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO silence VALUES (?, ?)", (silence.number, value))
+
+    def sent(self, receiver: str) -> int | None:
+        """Return the id of the last event that a receiver has, or None if it has none yet."""
+        with self._lock, self._refusing():
+            row = self._db.execute("SELECT event FROM sent WHERE receiver = ?", (receiver,)).fetchone()
+        return row[0] if row else None
+
+    def keep_sent(self, receiver: str, event: int) -> None:
+        """Write the id of the last event that a receiver has."""
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO sent VALUES (?, ?)", (receiver, event))
 
     @property
     def bytes(self) -> int:

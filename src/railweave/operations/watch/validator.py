@@ -12,6 +12,7 @@ from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.check import state_questions
 from railweave.live.check.counting import compared, not_asked, summary
+from railweave.live.check.flapping import Flapping
 from railweave.live.check.identity import MOVED, changed_lines
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility, asked_by
 from railweave.live.collect.plan import asks_tables
@@ -82,10 +83,12 @@ class NetworkSnapshot:
     configurations: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
 
 
-def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
+def look(
+    devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float, *, late: bool = False
+) -> NetworkSnapshot:
     """Return the known state of the devices at the time ``now``. Never raises an error. ``rates`` has the last numbers of each device.
 
-    A device that was not tried yet is neither included nor silent.
+    A device from which neither an answer nor an error has come yet is left out; with ``late`` it is silent.
     """
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
@@ -96,7 +99,7 @@ def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: floa
     configurations: dict[str, Mapping[str, str]] = {}
     for device in devices:
         if not device.reached.up:
-            if device.reached.tries:
+            if device.reached.tries or late:
                 silent[device.name] = device.reached.why
             continue
         if device.system:
@@ -172,6 +175,7 @@ class Validator:
         self.seen = summary(())
         """The table of subjects from the last comparison: how many objects of each subject were expected, right, wrong and not seen."""
         self._earlier: deque[NetworkSnapshot] = deque()
+        self._flapping = Flapping()
         self._commits: dict[str, float] = {}
         self._configs = configs
         self._running: dict[str, Mapping[str, str]] = {}
@@ -245,7 +249,8 @@ class Validator:
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
-        findings, rows = compared(living, self._not_asked, line=self._line)
+        flaps = list(self._flapping.seen(now.time, living.expected, states))
+        findings, rows = compared(living, self._not_asked, line=self._line, more=flaps)
         self.seen = summary(rows)
         return [*findings, *(self._finding(living, seen) for seen in more)]
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import time
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
 from railweave.errors import OutputError
 from railweave.json_values import JsonObject
+from railweave.model.findings.registry import Rule
 from railweave.operations.deploy import journal
 from railweave.operations.watch.exposition import families_of, intended
+from railweave.operations.watch.store import Event
 from railweave.operations.watch.validator import Validator, look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from railweave.model.findings import Finding
     from railweave.operations.watch.anomalies import Anomalies, Anomaly, Change
-    from railweave.operations.watch.collector import Collector
+    from railweave.operations.watch.collector import Collector, WatchedDevice
     from railweave.operations.watch.inspector.instruments import JobInstruments
     from railweave.operations.watch.notify import Notifier
     from railweave.operations.watch.otlp.exporter import Otlp
+    from railweave.operations.watch.silences import Note, Silence
     from railweave.operations.watch.store import Store
     from railweave.operations.watch.syslog import Syslog
 
@@ -65,6 +69,16 @@ def standing(expected: Collection[str], compared: Collection[str], anomalies: It
     return NetworkStanding(state, len(expected), errors, warnings, not_known)
 
 
+NOT_KEPT = Rule(
+    "store-not-written",
+    "error",
+    "living",
+    "Samples and anomalies cannot be written to the store.",
+    why="the history has a gap, and a restart forgets what happened since",
+    fix="free space on the disk of the file of --store; the watch goes on and writes again as soon as it can",
+)
+TOUCHED_S = 60.0
+"""The seconds after which the store gets the times at which open anomalies were last seen."""
 DEPLOYED_S = 60
 """The seconds after the end of a deploy step for which its device is still treated as being changed."""
 
@@ -94,6 +108,9 @@ class WatchedNetwork:
     """The functions to call with the changed anomalies after each check."""
     ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     """The functions to call when the watch is about to end, while pages are still served."""
+    _first: float | None = None
+    _complete: bool = False
+    _touched: float = 0.0
     compared: frozenset[str] = frozenset()
     """The devices that were compared with the design in the last check, with their complete state."""
 
@@ -139,21 +156,70 @@ class WatchedNetwork:
 
         def compared() -> list[tuple[Change, Anomaly]]:
             devices = list(self.collector.devices.values())
+            if not self._begun(devices, at):
+                return []
             answering = frozenset(device.name for device in devices if device.answers)
-            seen = look(devices, dict(self.collector.rates), at)
+            seen = look(devices, dict(self.collector.rates), at, late=True)
             self.compared = answering & {*seen.states, *seen.hosts}
             of_jobs = () if self.inspector is None else self.inspector.findings
-            findings = [*self.validator.findings(seen, deployed=deployed), *of_jobs]
+            findings = [*self.validator.findings(seen, deployed=deployed), *of_jobs, *self._store_findings()]
             return self.anomalies.see(findings, at, deployed=deployed)
 
         changes = await asyncio.to_thread(compared)
+        await self.announce(changes, at)
+        return changes
+
+    async def announce(self, changes: Sequence[tuple[Change, Anomaly]], at: float) -> None:
+        """Write changes of anomalies to the store, and tell them to receivers, pages and the command line."""
+        events = await asyncio.to_thread(self._kept, changes, at)
         if self.notifier is not None:
-            self.notifier.tell(changes)
+            self.notifier.tell(events)
         if self.otlp is not None:
             self.otlp.tell(changes)
         for call in self.heard:
             call(changes)
-        return changes
+
+    def _begun(self, devices: Sequence[WatchedDevice], at: float) -> bool:
+        """Return True once every device was tried, or had time to answer: the state of half a network looks wrong."""
+        if self._first is None:
+            self._first = at
+        waited = at - self._first >= max(3 * self.every_s, 15.0)
+        self._complete = self._complete or waited or all(device.tried for device in devices)
+        return self._complete
+
+    def _kept(self, changes: Sequence[tuple[Change, Anomaly]], at: float) -> list[Event]:
+        """Write changes of anomalies to the store, if there is one, and return them as events."""
+        if self.store is not None:
+            try:
+                events = self.store.keep(changes, at) if changes else []
+                if at - self._touched >= TOUCHED_S:
+                    self._touched = at
+                    self.store.touch(self.anomalies.listed())
+            except OutputError as error:
+                self.collector.unwritten = str(error)
+            else:
+                return events
+        return [Event(0, at, change, anomaly) for change, anomaly in changes]
+
+    def _store_findings(self) -> Iterator[Finding]:
+        if self.collector.unwritten:
+            yield NOT_KEPT.finding(self.validator.network.name, self.collector.unwritten)
+
+    async def acknowledge(self, number: int, note: Note | None) -> Anomaly | None:
+        """Acknowledge an open anomaly, or take the acknowledgement back (None). Return the anomaly, or None if none has the number."""
+        anomaly = self.anomalies.change(number, note)
+        if anomaly is not None:
+            await self.announce([("changed", anomaly)], time())
+        return anomaly
+
+    async def silence(self, silence: Silence) -> Silence:
+        """Add a silence, or replace the silence with its number. A number of 0 stands for the next free one. Return the silence."""
+        if not silence.number:
+            silence = replace(silence, number=max(self.anomalies.silences, default=0) + 1)
+        self.anomalies.silences[silence.number] = silence
+        if self.store is not None:
+            await asyncio.to_thread(self.store.keep_silence, silence)
+        return silence
 
 
 def deploying(fabric: Path | None, now: float) -> frozenset[str]:

@@ -39,7 +39,9 @@ def anomalies(console: Console, values: Values) -> PageView:
         [
             section("now", "Now", about, now),
             section("seen", "What was seen", counts, seen),
-            section("past", "Over", "What was wrong since the watch began.", past),
+            section(
+                "past", "Over", "What was wrong before: since the watch began, or as long as --store keeps it.", past
+            ),
         ],
         values.live,
     )
@@ -70,6 +72,13 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[st
     facts = [("First seen", clock(anomaly.first) + times), ("Last seen", clock(anomaly.last))]
     if anomaly.evidence != finding.what:
         facts.append(("At first", anomaly.evidence))
+    if anomaly.count > 1:
+        facts.append(("Findings", f"{anomaly.count} of this kind here"))
+    if anomaly.acknowledged:
+        note = anomaly.acknowledged
+        facts.append(("Acknowledged", f"{clock(note.at)}, {note.by}: {note.why}"))
+    if anomaly.silenced:
+        facts.append(("Silenced", anomaly.silenced))
     facts += [(name, words) for name, words in (("Why", finding.why), ("Fix", finding.fix)) if words]
     pairs = "".join(element("dt", text(name)) + element("dd", text(words)) for name, words in facts)
     if finding.place:
@@ -88,7 +97,8 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[st
         )
         summary = element("summary", text(f"This explains {counted(len(explained), 'more anomaly', 'more anomalies')}"))
         more = element("details", summary, element("ul", rows), id=f"explains-{anomaly.number}")
-    deploy = " " + element("span", "deploy at work", class_="pill") if anomaly.deploy else ""
+    marks = [*(["deploy at work"] if anomaly.deploy else []), *(["silenced"] if anomaly.silenced else [])]
+    deploy = "".join(" " + element("span", mark, class_="pill") for mark in marks)
     head = element("span", text(finding.severity), class_=f"pill {finding.severity}")
     title = element(
         "h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(anomaly, devices), deploy
@@ -100,6 +110,9 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[st
         element("p", text(finding.what), class_="chosen"),
         element("dl", pairs),
         more,
+        element(
+            "p", element("a", "What to look at, its history, acknowledge, silence", href=f"/anomalies/{anomaly.number}")
+        ),
         class_=f"card anomaly {finding.severity}",
         **attributes,
     )

@@ -1,4 +1,6 @@
-"""Access rules for the console's readers, and the security headers for browsers. Only GET and HEAD are answered.
+"""Access rules for the console's readers, and the security headers for browsers.
+
+Only GET and HEAD are answered, and with a token for writers POST requests of the console's own pages (``writes``).
 
 On loopback, every user of the machine may read. A different host name that resolves to loopback is refused, because a
 foreign site could otherwise read the console through a reader's browser (DNS rebinding). Beyond loopback, readers need
@@ -12,6 +14,7 @@ import hmac
 import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from starlette.responses import PlainTextResponse
 
@@ -60,6 +63,8 @@ class Guard:
 
     password: str | None = None
     proxy: Proxy | None = None
+    token: str | None = None
+    """The token that writers need; None if nothing can be changed."""
 
     def __post_init__(self) -> None:
         if self.password is not None and not self.password.strip():
@@ -69,7 +74,13 @@ class Guard:
         """Return the response that refuses a request, or None if the request is allowed. ``scope`` is the request's ASGI scope."""
         headers = dict(scope["headers"])
         if scope["method"] not in {"GET", "HEAD"}:
-            return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
+            if self.token is None:
+                message = "nothing can be changed here: the watch was started without --write-token\n"
+                return PlainTextResponse(message, 405, {"Allow": "GET, HEAD"})
+            if scope["method"] != "POST":
+                return PlainTextResponse("only POST changes something\n", 405, {"Allow": "GET, HEAD, POST"})
+            if not same_origin(headers):
+                return PlainTextResponse("this request comes from a page of another server\n", 403)
         if self.password is None and self.proxy is None:
             host = headers.get(b"host", b"").decode("latin-1")
             message = "this host name is not accepted: use 127.0.0.1 or localhost\n"
@@ -80,6 +91,14 @@ class Guard:
             return PlainTextResponse("only requests through the proxy are accepted, which names the user\n", 403)
         known = _known(headers.get(b"authorization", b""), self.password)
         return None if known else PlainTextResponse("a password is needed\n", 401, ASK)
+
+
+def same_origin(headers: dict[bytes, bytes]) -> bool:
+    """Return True if a request comes from a page of this server or from no page. ``headers`` are in lower case."""
+    if headers.get(b"sec-fetch-site", b"same-origin") not in {b"same-origin", b"none"}:
+        return False
+    origin = headers.get(b"origin")
+    return origin is None or urlsplit(origin.decode("latin-1")).netloc == headers.get(b"host", b"").decode("latin-1")
 
 
 def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI applications

@@ -43,6 +43,8 @@ class Console:
     runs: str | None = None
     most_streams: int = MOST // 2
     """The largest number of pages that receive updates at the same time. Further pages are served without updates."""
+    writable: bool = False
+    """True if readers with the token may acknowledge and silence anomalies."""
     at: float = field(default_factory=time)
     """The time of the last measurements, in seconds since 1970."""
     version: int = 0

@@ -1,0 +1,421 @@
+"""One fault is one anomaly, over a restart, with silences, and with who may write."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railweave.errors import InputError, OutputError
+from railweave.live.check.flapping import Flapping
+from railweave.model.findings import Finding
+from railweave.model.state.device_state import DeviceState
+from railweave.operations.watch.anomalies import KINDS, Anomalies, Anomaly, kind_of
+from railweave.operations.watch.app import app
+from railweave.operations.watch.console.writes import TOKEN
+from railweave.operations.watch.notify import Notifier
+from railweave.operations.watch.silences import Note, Silence, by_alertmanager, devices_of, seconds_of
+from railweave.operations.watch.store import Event, Store
+from tests.conftest import example
+from tests.operations.watch.test_anomalies import at, bad, fresh, validator_and_states
+from tests.operations.watch.test_app import watching
+
+DOWN = Finding("port-down", "error", "leaf1 et-0/0/1", "et-0/0/1 is down", "why", "fix")
+SESSION = Finding("session-not-established", "error", "leaf1 et-0/0/1", "session with spine1: idle, Hold Timer Expired")
+ROUTES = Finding("route-ports-differ", "error", "leaf1", "7 prefixes of leaf2 leave by et-0/0/2")
+
+SECRET = "token"  # noqa: S105 - no secret
+
+
+def follows(finding: Finding, cause: Finding) -> Finding:
+    return replace(finding, severity="info", why=f"it follows from {cause.id} at {cause.where}")
+
+
+def known(**more: Any) -> Anomalies:
+    return Anomalies(frozenset({"leaf1", "spine1"}), quiet_s=6, **more)
+
+
+def causes(changes: list[tuple[Any, Anomaly]]) -> list[tuple[str, str]]:
+    return [(change, one.finding.id) for change, one in changes if not one.follows]
+
+
+def test_every_rule_has_one_kind_and_the_last_takes_the_rest() -> None:
+    assert not KINDS[-1].rules
+    assert kind_of("port-down") is KINDS[-1]
+    assert kind_of("link-flaps").echo, "the first kind with the rule counts"
+    assert kind_of("route-drops").merged
+
+
+def test_a_session_is_one_anomaly_in_whatever_state_it_is() -> None:
+    anomalies = known()
+    anomalies.see([SESSION], 97)
+    assert causes(anomalies.see([SESSION], 100)) == [("opened", SESSION.id)]
+    waiting = replace(SESSION, what="session with spine1: opensent, Waiting for peer OPEN")
+    assert anomalies.see([waiting], 102) == []
+    assert len(anomalies.listed()) == 1
+
+
+def test_routes_that_differ_are_told_after_two_rounds_and_not_while_the_network_converges() -> None:
+    anomalies = known()
+    assert anomalies.see([ROUTES], 100) == []
+    assert causes(anomalies.see([ROUTES], 102)) == [("opened", ROUTES.id)]
+    anomalies = known()
+    anomalies.see([], 90)
+    anomalies.see([DOWN], 100)
+    for now in range(102, 160, 2):
+        assert causes(anomalies.see([DOWN, ROUTES], now)) == ([("opened", ROUTES.id)] if now == 130 else []), now
+    anomalies = known()
+    for now in range(100, 160, 2):  # a port that never rests
+        listed = [ROUTES, DOWN] if now // 2 % 3 else [ROUTES]
+        assert not any(one.finding.id == ROUTES.id for _, one in anomalies.see(listed, now)), now
+    assert causes(anomalies.see([ROUTES], 160)) == [("opened", ROUTES.id)], "a minute is long enough"
+
+
+def test_what_has_followed_from_a_cause_stays_with_it_until_the_network_has_settled() -> None:
+    anomalies = known()
+    anomalies.see([DOWN, follows(ROUTES, DOWN)], 100)
+    for now in range(102, 130, 2):
+        assert ("changed", ROUTES.id) not in causes(anomalies.see([ROUTES], now)), now
+    [one] = [one for one in anomalies.listed() if one.finding.id == ROUTES.id]
+    assert (one.follows, one.finding.severity) == ("port-down at leaf1 et-0/0/1", "info")
+    assert causes(anomalies.see([ROUTES], 131)) == [("changed", ROUTES.id)], "it has a cause of its own after all"
+
+
+def test_a_change_of_a_link_repeats_what_its_port_has_told() -> None:
+    anomalies = known()
+    anomalies.see([DOWN], 100)
+    flaps = Finding("link-flaps", "warning", DOWN.where, "et-0/0/1: changed 2 times between up and down")
+    anomalies.see([flaps], 104)
+    assert [one.follows for one in anomalies.listed() if one.finding.id == "link-flaps"] == [
+        "port-down at leaf1 et-0/0/1"
+    ]
+    assert causes(known().see([flaps], 100)) == [("opened", "link-flaps")], "a link that changed between two readings"
+
+
+def spine_lost(states: dict[str, DeviceState], spine: str) -> None:
+    """All neighbors have lost their session with a spine, over links that are up."""
+    validator = validator_and_states()[0]
+    for name, wanted in validator.expected.items():
+        ends = {each.session.interface for each in wanted.sessions if each.session.peer == spine}
+        bgp = tuple(
+            replace(one, state="idle")
+            if (one.interface or "").removesuffix(".0") in ends or one.interface in ends
+            else one
+            for one in states[name].bgp or ()
+        )
+        states[name] = replace(states[name], bgp=bgp)
+
+
+def test_a_spine_that_all_neighbors_have_lost_is_named_at_itself() -> None:
+    validator, states = fresh()
+    spine = next(name for name, one in validator.expected.items() if "spine" in name and one.sessions)
+    spine_lost(states, spine)
+    assert bad(validator.findings(at(1000, states))) == [("sessions-lost", spine)]
+
+
+def test_a_device_without_power_is_one_finding() -> None:
+    """Its links are down at the other ends, and nothing comes from it yet."""
+    validator, states = fresh()
+    spine = next(name for name in validator.expected if "spine" in name)
+    for name, wanted in validator.expected.items():
+        ports = {port.name for port in wanted.ports if port.peer == spine}
+        interfaces = {
+            port: replace(one, oper_up=False) if port in ports else one
+            for port, one in (states[name].interfaces or {}).items()
+        }
+        states[name] = replace(states[name], interfaces=interfaces)
+    del states[spine]
+    found = bad(validator.findings(at(1000, states)))
+    assert ("links-lost", spine) in found
+    assert not [each for each in found if each[0] in {"port-down", "sessions-lost", "session-not-established"}]
+    silent = bad(validator.findings(at(1002, states, silent={spine: "no answer"})))
+    assert silent == [("device-silent", spine)]
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["by the device's counter", "by readings"])
+def test_a_port_that_flaps_is_named_so_until_it_rests(counted: bool) -> None:
+    validator, states = fresh()
+    name, wanted = next((name, one) for name, one in validator.expected.items() if one.ports)
+    port = wanted.ports[0]
+
+    def seen(now: float, up: bool, losses: int) -> list[str]:
+        one = (states[name].interfaces or {})[port.name]
+        changed = replace(one, oper_up=up, flaps=2 * losses if counted else None)
+        state = replace(states[name], interfaces={**(states[name].interfaces or {}), port.name: changed})
+        return [each.rule.id for each in history.seen(now, validator.expected, {name: state})]
+
+    history = Flapping()
+    now, losses = 1000.0, 0
+    assert seen(now, True, losses) == []
+    for number in range(1, 5):
+        losses += 1
+        found = seen(now := now + 10, counted, losses)  # a counter rises though every reading shows the port up
+        assert (found == ["port-flapping"]) == (number >= 3), number
+        seen(now := now + 10, True, losses)
+    assert seen(now + 99, True, losses) == ["port-flapping"]
+    assert seen(now + 111, True, losses) == [], "it has rested for two minutes"
+
+
+def test_two_restarts_are_no_flapping() -> None:
+    validator, states = fresh()
+    history = Flapping()
+    name = next(iter(validator.expected))
+    down = replace(states[name], bgp=tuple(replace(one, state="idle") for one in states[name].bgp or ()))
+    for number, state in enumerate((states[name], down, states[name], down, states[name])):
+        assert list(history.seen(1000 + 10 * number, validator.expected, {name: state})) == []
+    assert list(history.seen(1100, validator.expected, {})) == [], "a device that does not answer has lost nothing"
+
+
+def test_anomalies_go_on_after_a_kill_and_no_receiver_is_told_twice(tmp_path: Path) -> None:
+    store, anomalies = Store(tmp_path / "s"), known()
+    notifier = Notifier("http://127.0.0.1:9/hook", None, print, store)
+    first = store.keep([*anomalies.see([DOWN, SESSION], 97), *anomalies.see([DOWN, SESSION], 100)], 100)
+    notifier.tell(first)
+    store.keep_sent("webhook", first[0].id)  # the second was not sent yet: the process is killed
+    store.keep_silence(Silence(1, "device leaf1", 90, 500, "me", "works", devices=("leaf1",)))
+
+    again, other = Store(tmp_path / "s"), known()
+    other.restore(again.anomalies(100), again.silences())
+    assert [(one.number, one.first) for one in other.listed()] == [(1, 97), (2, 97)]
+    assert [one.scope for one in other.silences.values()] == ["device leaf1"]
+    waiting = Notifier("http://127.0.0.1:9/hook", None, print, again)._waiting["webhook"]
+    assert [(each.id, each.anomaly.number) for each in waiting] == [(first[1].id, 2)]
+    changes = other.see([DOWN, SESSION], 110)
+    assert [(change, one.number, one.silenced) for change, one in changes] == [
+        ("changed", 1, "device leaf1: works (me)"),
+        ("changed", 2, "device leaf1: works (me)"),
+    ]
+    new = replace(DOWN, where="spine1 et-0/0/9", what="et-0/0/9 is down")
+    assert [one.number for _, one in other.see([DOWN, SESSION, new], 112)] == [3], "numbers go on"
+    [(change, closed)] = [each for each in other.see([new], 125) if each[1].number == 1]
+    again.keep([(change, closed)], 125)
+    assert [(each.change, each.anomaly.number) for each in again.events(0, 200, number=1)] == [
+        ("opened", 1),
+        ("closed", 1),
+    ]
+    assert [one.closed for one in again.anomalies(100)] == [125, None]
+
+
+def test_a_store_of_the_version_before_is_taken_over(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    for table in ("anomaly", "event", "silence", "sent"):
+        store._db.execute(f"DROP TABLE {table}")
+    store._db.execute("PRAGMA user_version=1")
+    store.close()
+    assert Store(tmp_path / "s").keep(known().see([DOWN], 100), 100)[0].anomaly.finding == DOWN
+
+
+def test_a_deploy_silences_what_it_causes_at_both_ends_and_only_as_long() -> None:
+    anomalies = known(ends={("leaf1", "et-0/0/1"): "spine1"})
+    [(_, one)] = anomalies.see([DOWN], 100, deployed={"spine1"})
+    assert one.deploy
+    assert one.quiet
+    [(change, one)] = anomalies.see([DOWN], 102)
+    assert (change, one.quiet) == ("changed", False)
+
+
+def silence(**more: Any) -> Silence:
+    return Silence(**{"number": 1, "scope": "x", "begin": 0, "until": 200, "by": "me", "why": "works", **more})
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({}, True),
+        ({"until": 100}, False),
+        ({"begin": 101}, False),
+        ({"rule": "port-down"}, True),
+        ({"rule": "port-shut"}, False),
+        ({"devices": ("leaf1",)}, True),
+        ({"devices": ("leaf2",)}, False),
+        ({"anomaly": 1}, True),
+        ({"anomaly": 2}, False),
+    ],
+)
+def test_a_silence_holds_for_what_fits_all_of_it(given: dict[str, Any], fits: bool) -> None:
+    anomalies = known(silences={1: silence(**given)})
+    effect = follows(SESSION, DOWN)
+    listed = [one for _, one in anomalies.see([DOWN, effect], 100)]
+    assert listed[0].quiet == fits
+    if fits and given:
+        assert listed[1].silenced, "what follows from a silenced anomaly is silenced too"
+    assert len(anomalies.listed()) == 2, "a silenced anomaly stays in the list"
+
+
+def test_durations_and_scopes_are_read_and_refused() -> None:
+    assert [seconds_of(text) for text in ("90s", "30m", "2h", "1.5d")] == [90, 1800, 7200, 129_600]
+    for text in ("", "2", "0h", "-1h", "31d", "1h2m", "nan s", "9" * 99 + "s"):
+        with pytest.raises(InputError, match="is not a duration"):
+            seconds_of(text)
+    network = example("evpn-gpu-isolation")
+    tenant = next(nic.tenant for server in network.servers for nic in server.nics if nic.tenant)
+    servers = devices_of(network, {"tenant": tenant})
+    assert servers
+    assert devices_of(network, {"tenant": tenant, "device": servers[0]}) == servers[:1]
+    for kind in ("device", "rack", "tenant"):
+        with pytest.raises(InputError, match=f"the network has no {kind} 'nothing'"):
+            devices_of(network, {kind: "nothing"})
+
+
+def test_silences_of_alertmanager_hold_here_too() -> None:
+    def by(*matchers: dict[str, Any], state: str = "active") -> list[dict[str, Any]]:
+        return [{"status": {"state": state}, "matchers": list(matchers), "comment": "works", "createdBy": "me"}]
+
+    labels = {"alertname": "port-down", "device": "leaf1"}
+    device = {"name": "device", "value": "leaf1", "isRegex": False, "isEqual": True}
+    assert by_alertmanager(by(device), labels) == "Alertmanager: works (me)"
+    assert by_alertmanager(by({**device, "value": "leaf.*", "isRegex": True}), labels)
+    for silences in (
+        by({**device, "value": "leaf2"}),
+        by({**device, "isEqual": False}),
+        by({**device, "value": "(", "isRegex": True}),
+        by(device, state="expired"),
+        [1, {}, {"status": {"state": "active"}, "matchers": [3]}],
+        "nonsense",
+        None,
+    ):
+        assert by_alertmanager(silences, labels) == ""
+
+
+def posted(
+    application: Any, path: str, body: bytes, headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, str], Any]:
+    """The status, the headers and the JSON of a POST, by ASGI itself."""
+    sent: list[dict[str, Any]] = []
+    given = {"host": "127.0.0.1:8484", "content-type": "application/json", TOKEN: SECRET, **(headers or {})}
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": [(key.encode(), value.encode()) for key, value in given.items() if value], "root_path": "", "scheme": "http", "server": ("x", 80), "http_version": "1.1"}  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(one: dict[str, Any]) -> None:
+        sent.append(one)
+
+    asyncio.run(application(scope, receive, send))
+    text = b"".join(one.get("body", b"") for one in sent)
+    answer = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
+    return sent[0]["status"], answer, json.loads(text) if text.startswith((b"{", b"[")) else text.decode()
+
+
+WHO = {"by": "ann", "why": "moving the rack"}
+
+
+def test_who_has_the_token_acknowledges_and_silences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = watching(tmp_path)
+    served = app(watched, token=SECRET)
+    status, _, one = posted(served, "/api/anomalies/1/acknowledge", json.dumps(WHO).encode())
+    assert (status, one["acknowledged"]["by"], one["acknowledged"]["why"]) == (200, "ann", "moving the rack")
+    assert watched.anomalies.listed()[0].acknowledged is not None
+    status, _, made = posted(served, "/api/silences", json.dumps({**WHO, "for": "2h", "anomaly": 1}).encode())
+    assert (status, made["number"], made["scope"]) == (200, 1, "anomaly 1")
+    assert abs(made["until"] - time.time() - 7200) < 60
+    form = b"by=ann&why=over&token=token&back=%2Fanomalies%2F1"
+    kind = {"content-type": "application/x-www-form-urlencoded", TOKEN: "", "origin": "http://127.0.0.1:8484"}
+    status, headers, _ = posted(served, "/api/silences/1/end", form, kind)
+    assert (status, headers["location"]) == (303, "/anomalies/1")
+    assert watched.anomalies.silences[1].until <= time.time()
+    status, headers, _ = posted(
+        served, "/api/silences/1/end", form.replace(b"%2Fanomalies", b"%2F%2Fevil.example"), kind
+    )
+    assert status == 200, "nobody is led to another server"
+    assert watched.store is not None
+    assert [each.scope for each in watched.store.silences()] == ["anomaly 1"]
+    assert [each.change for each in watched.store.events(0, time.time() + 1)] == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status"),
+    [
+        ("/api/anomalies/1/acknowledge", WHO, {TOKEN: "wrong"}, 403),
+        ("/api/anomalies/1/acknowledge", WHO, {TOKEN: ""}, 403),
+        ("/api/anomalies/1/acknowledge", WHO, {"origin": "http://evil.example"}, 403),
+        ("/api/anomalies/1/acknowledge", WHO, {"origin": "null"}, 403),
+        ("/api/anomalies/1/acknowledge", WHO, {"sec-fetch-site": "cross-site"}, 403),
+        ("/api/anomalies/1/acknowledge", WHO, {"host": "evil.example"}, 421),
+        ("/api/anomalies/1/acknowledge", WHO, {"content-type": "text/plain"}, 415),
+        ("/api/anomalies/9/acknowledge", WHO, {}, 404),
+        ("/api/anomalies/1/acknowledge", {"why": "x"}, {}, 400),
+        ("/api/anomalies/1/acknowledge", {"by": "x", "why": " "}, {}, 400),
+        ("/api/silences", {**WHO, "for": "2h"}, {}, 400),
+        ("/api/silences", {**WHO, "for": "never", "rule": "x"}, {}, 400),
+        ("/api/silences", {**WHO, "for": "2h", "device": "nothing"}, {}, 400),
+        ("/api/silences", {**WHO, "for": "2h", "anomaly": "7"}, {}, 404),
+        ("/api/silences", {**WHO, "for": "2h", "anomaly": "1e9"}, {}, 400),
+        ("/api/silences/4/end", WHO, {}, 404),
+    ],
+)
+def test_writes_without_right_or_sense_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    body: dict[str, str],
+    headers: dict[str, str],
+    status: int,
+) -> None:
+    monkeypatch.setattr("railweave.operations.watch.console.writes.WRONG_S", 0)
+    watched = watching(tmp_path)
+    assert posted(app(watched, token=SECRET), path, json.dumps(body).encode(), headers)[0] == status
+    assert watched.anomalies.listed()[0].acknowledged is None
+    assert not watched.anomalies.silences
+
+
+def test_large_and_broken_bodies_are_refused(tmp_path: Path) -> None:
+    served = app(watching(tmp_path), token=SECRET)
+    for body, status in ((b"x" * 20_000, 413), (b"{", 400), (b"[" * 5000, 400), (b"[1]", 400), (b"\xff", 400)):
+        assert posted(served, "/api/silences", body)[0] == status
+
+
+def test_nothing_is_written_without_a_token(tmp_path: Path) -> None:
+    status, headers, _ = posted(app(watching(tmp_path)), "/api/anomalies/1/acknowledge", json.dumps(WHO).encode())
+    assert (status, headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_the_page_of_an_anomaly_says_what_to_look_at(tmp_path: Path) -> None:
+    from tests.operations.watch.test_app import asked
+
+    watched = watching(tmp_path)
+    assert watched.store is not None
+    watched.store.keep([("opened", watched.anomalies.listed()[0])], time.time())
+    status, page = asked(app(watched, token=SECRET), "/anomalies/1")
+    assert status == 200
+    for part in (
+        "railweave check FABRIC --live --only port-down",
+        "/history?span=",
+        'action="/api/silences"',
+        "opened",
+    ):
+        assert part in page, part
+    assert "Read only" in asked(app(watched), "/anomalies/1")[1]
+    assert asked(app(watched), "/anomalies/77")[0] == 404
+    assert asked(app(watched), "/anomalies/x")[0] == 404
+    assert json.loads(asked(app(watched), "/api/changes?since=0")[1])[0]["change"] == "opened"
+    assert json.loads(asked(app(watched), "/api/anomalies/1")[1])["id"] == "port-down"
+
+
+def test_a_store_that_cannot_be_written_is_an_anomaly_and_the_watch_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = watching(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(Store, "write", full)
+    asyncio.run(watched.collector.step(time.time()))
+    assert [(one.id, one.what) for one in watched._store_findings()] == [("store-not-written", "the disk is full")]
+    monkeypatch.undo()
+    asyncio.run(watched.collector.step(time.time()))
+    assert list(watched._store_findings()) == []
+
+
+def test_events_are_read_back_whole(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    [(_, one)] = known().see([DOWN], 100)
+    noted = replace(one, acknowledged=Note("ann", 101, "seen"), silenced="x", count=3)
+    [event] = store.keep([("changed", noted)], 101)
+    assert store.events(0, 200) == [event] == [Event(event.id, 101, "changed", noted)]
