@@ -31,6 +31,7 @@ from railweave.live.check import (
 )
 from railweave.model.findings.registry import Rule
 from railweave.operations.watch import storms
+from railweave.operations.watch.grey import light, rates
 from railweave.operations.watch.silences import Note, Silence, of_anomaly
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 Change = Literal["opened", "changed", "closed"]
-_COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
+_COUNT = re.compile(r"(?<![\w:./%-])-?\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
 """The pattern of a number that is not part of a name or an address."""
 _QUEUE = re.compile(r"\b(?:queue|priority) \d+")
 _SUBJECT = re.compile(r"((?:session|BFD) with \S+?):? ")
@@ -94,7 +95,7 @@ KINDS = (
         "addresses and neighbors", _of(strangers.MISSING, cabling.MISSING, cabling.UNCLEAR), 2, 60, 20, echo=True
     ),
     AnomalyKind("not seen", _of(counting), 2, 60, 20, merged=True),
-    AnomalyKind("counters", _of(counters, storms), 1, 0, 60),
+    AnomalyKind("counters", _of(counters, storms, rates, light), 1, 0, 60),
     AnomalyKind(
         "sessions",
         _of(sessions.MISSING, sessions.DOWN, sessions.BFD_DOWN, diagnosis.ADJACENCY, neighbors),

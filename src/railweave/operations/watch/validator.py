@@ -22,6 +22,7 @@ from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.question import CONFIGURATION
 from railweave.operations.watch import storms
+from railweave.operations.watch.grey.search import GreyFailures
 from railweave.operations.watch.measured import state_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ class Validator:
         self._line = line
         self.seen = summary(())
         """The table of subjects from the last comparison: how many objects of each subject were expected, right, wrong and not seen."""
+        self.grey = GreyFailures(network, self.expected, window_s)
+        """The search for grey failures; ``grey.counts`` has the numbers of ports that were compared and not compared."""
         self._earlier: deque[NetworkSnapshot] = deque()
         self._flapping = Flapping()
         self._commits: dict[str, float] = {}
@@ -248,7 +251,12 @@ class Validator:
             configuration_parts={name: {CONFIGURATION: True} for name in now.configurations if name in states},
         )
         self._earlier.append(now)
-        more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
+        more = [
+            *storms.seen(self.expected, now.pauses),
+            *self.grey.seen(now.time, states),
+            *self._clocks(now),
+            *self._moved(now, deployed),
+        ]
         flaps = list(self._flapping.seen(now.time, living.expected, states))
         findings, rows = compared(living, self._not_asked, line=self._line, more=flaps)
         self.seen = summary(rows)
