@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 When = Literal["", "bgp", "bfd", "isis", "qos", "overlay"]
-Each = Literal["", "route", "vrf", "tables", "counts"]
+Each = Literal["", "route", "vrf", "tables", "counts", "counted route"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Ask:
       does not have this part.
     - ``each``: the objects for which the query is repeated. Empty means that it is sent once. ``route`` and ``vrf`` mean once for each
       route or VRF. ``tables`` means once for each VRF and address family, if whole routing tables are requested. ``counts`` means once
-      for each address family of the default VRF, if no routing tables are requested. Name and command may contain ``{vrf}``,
-      ``{prefix}`` and the other keys of ``_words``.
+      for each address family of the default VRF, if no routing tables are requested; ``counted route`` means once for each route then.
+      Name and command may contain ``{vrf}``, ``{prefix}`` and the other keys of ``_words``.
     - ``by``: the key in the system's ``Forms``, which gives the format of the answer.
     - ``revision``: the revision of the answer format to request by eAPI; None if the command has only one.
     """
@@ -73,6 +73,8 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
         "about": about("", vrf, prefix),
         "ip": "ipv6" if six else "ip",
         "family": "ipv6" if six else "ipv4",
+        "version": "6" if six else "4",
+        "of_vrf": "" if vrf == DEFAULT_VRF else f"vrf {vrf}",
         "inside": "" if vrf == DEFAULT_VRF else f"vrf {vrf} ",
         "inet": tables["inet.0"],
         "inet6": tables["inet6.0"],
@@ -140,6 +142,7 @@ class StateTable:
             "qos": config.qos is not None,
             "overlay": config.overlay is not None,
         }
+        asked = list(asked)
         vrfs = [_words(vrf) for vrf in (DEFAULT_VRF, *(vrf.name for vrf in config.vrfs))]
         each: dict[str, list[dict[str, str]]] = {
             "": [{}],
@@ -149,6 +152,7 @@ class StateTable:
             "counts": [
                 _words(vrf, _ANY[family]) for vrf, family in config.routed() if not tables and vrf == DEFAULT_VRF
             ],
+            "counted route": [_words(vrf, prefix) for vrf, prefix in asked if not tables],
         }
         made: list[Question] = []
         for kind, group in groupby((row for row in self.asked if has[row.when]), key=lambda row: row.each):

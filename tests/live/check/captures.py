@@ -96,7 +96,7 @@ EMPTY: dict[str, dict[str, str]] = {
     | {f"static-{family}": json.dumps({"vrfs": {"default": {"routes": {}}}}) for family in ("ipv4", "ipv6")},
     "sonic": dict.fromkeys(("evpn-macs", "path", "ports-state", "watermarks"), "{}"),
     "dell_sonic": {},
-    "frr": dict.fromkeys(("evpn-macs", "path", "routes-ipv4"), "{}"),
+    "frr": {"evpn-macs": "{}", "path": "{}", "routes-ipv4": "{}", "fib": "[]", "fib-ipv4": "[]"},
 }
 """By system and kind of question, the answer of a device that has nothing to show."""
 

@@ -64,7 +64,7 @@ def test_a_network_that_is_as_designed(file: Path, network: Network, tmp_path: P
     folder = write_capture(tmp_path / "now", network, heard(network))
     assert run("check", file, folder, *FRR) == (
         0,
-        "4 of 4 devices answered, 482 of 482 expected states seen, 4 servers not asked (`--servers`): 0 errors, 0 warnings, 0 notes\n",
+        "4 of 4 devices answered, 490 of 490 expected states seen, 4 servers not asked (`--servers`): 0 errors, 0 warnings, 0 notes\n",
     )
     code, out = run("check", file, folder, *FRR, "--json", "--html", tmp_path / "x.html", "--junit", tmp_path / "x.xml")
     found = json.loads(out)
@@ -84,7 +84,7 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     do = f"at {leaf}, swap the cables in {first} and {second}"
     assert re.search(rf"^  \[ \]   {leaf}  {first} and {second}  {do}  the cables in", out, re.MULTILINE)
     assert out.endswith(
-        "482 of 482 expected states seen, 4 servers not asked (`--servers`): 1 error, 0 warnings, 0 notes\n"
+        "490 of 490 expected states seen, 4 servers not asked (`--servers`): 1 error, 0 warnings, 0 notes\n"
     )
     root = read_xml(document)
     [failed] = [one for one in root.iter("testcase") if one.find("failure") is not None]

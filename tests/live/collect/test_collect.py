@@ -67,6 +67,7 @@ def said(nos: str, name: str, protocol: str) -> dict[str, str]:
     for one in reader.questions(config, examples, tables=True):
         text = rendered.get(files[nos].get(one.name, "")) or known.get(one.name)
         text = samples.EMPTY_TABLE if text is None and one.name.startswith("routes-") else text
+        text = "[]" if text is None and one.name.startswith("fib-") else text
         if text is not None and protocol in one.asked:
             words = one.asked[protocol]
             answers[f"{words} revision {one.revision}" if one.revision and protocol == "eapi" else words] = text

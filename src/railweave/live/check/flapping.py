@@ -200,7 +200,7 @@ class Flapping:
         return past
 
 
-def _text(past: _Past, at: float, kind: Kind, what: str) -> str:
+def _text(past: _Past, at: float, kind: Kind, subject: str) -> str:
     minutes = max((past.lost[-1] - past.lost[0]) / 60, 1)
     last = f", last {at - past.lost[-1]:.0f} s ago" if at - past.lost[-1] >= 1 else ""
-    return f"{_RULES[kind][1].format(what=what)} {len(past.lost)} times in {minutes:.0f} min{last}"
+    return f"{_RULES[kind][1].format(what=subject)} {len(past.lost)} times in {minutes:.0f} min{last}"

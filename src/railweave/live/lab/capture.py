@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
             variable = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
             return Command({"": [*by_name, variable, "sh", "-c", _HOST, sys.executable]})
         spaces = existing(f"{namespace(place.lab, target.name)}@")
-        of_vrfs = [["nsenter", f"--net={RUN / space}"] for space in spaces]
+        of_vrfs = {space.partition("@")[2]: ["nsenter", f"--net={RUN / space}"] for space in spaces}
         return _Router({"vtysh": _machine(lab, target.name), "": by_name}, of_vrfs)
 
     return opened
@@ -97,21 +98,28 @@ class _Router(Command):
 
     The kernel's answers from all these namespaces are joined, so that they look like the answers of a switch whose VRFs are
     devices in one namespace. ``of_vrfs`` has, for each VRF, the words to put before a command so that the command runs in the
-    VRF's namespace.
+    VRF's namespace. A command about one VRF (``ip -j -6 route show vrf NAME``) runs in this VRF's namespace only.
     """
 
-    def __init__(self, prefixes: Mapping[str, Sequence[str]], of_vrfs: Sequence[Sequence[str]]) -> None:
+    def __init__(self, prefixes: Mapping[str, Sequence[str]], of_vrfs: Mapping[str, Sequence[str]]) -> None:
         super().__init__(prefixes)
-        self._of_vrfs = [Command({"": words}) for words in of_vrfs]
+        self._of_vrfs = {name: Command({"": words}) for name, words in of_vrfs.items()}
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
+        if (route := _ROUTES.fullmatch(words)) is not None:
+            vrf = self._of_vrfs.get(route[2] or "")
+            if route[2] and vrf is None:
+                return 1, "", f"there is no VRF {route[2]}"
+            return await (vrf or super()).ran(route[1], given)
         status, answer, wrong = await super().ran(words, given)
         if status or not words.startswith(_OF_KERNEL):
             return status, answer, wrong
-        more = [await vrf.ran(words) for vrf in self._of_vrfs]
+        more = [await vrf.ran(words) for vrf in self._of_vrfs.values()]
         return status, joined([answer, *(text for code, text, _ in more if not code)]), wrong
 
 
+_ROUTES = re.compile(r"(ip -j -[46] route show.*?)(?: vrf (\S+))?")
+"""A query for the kernel's routes, with the name of the VRF if it is not the default VRF."""
 _OF_KERNEL = ("ip -j ", "nft -j ")
 _MAIN_ONLY = {"all", "default", "lo"}
 """The names that occur in every namespace, such as the loopback. Only the main namespace's answers about them are kept."""

@@ -92,6 +92,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
         r"show [\w .:/%*-]+(?: \| (?:json|no-more|display (?:xml|set|json)))*"
         rf"|(?:sudo )?vtysh (?:-d [a-z]+ )?-c {_QUOTED}"
         r"|ip -j (?:-s |-4 |-6 )?(?:link|address|neigh|netconf|route|rule)"
+        r"|ip -j -[46] route show(?: exact [0-9a-f:./]+)?(?: vrf [\w.-]+)?"
         r"|nft -j list ruleset"
         r"|grep -s \.(?: /proc/sys/net/[\w/]+)+"
         r"|lldpcli -f json show neighbors"

@@ -270,8 +270,8 @@ class Anomalies:
         settle = max(SETTLE_S, 2 * self.quiet_s)
         for each in (*self.now.values(), *self.over.values()):
             kind = kind_of(each.finding.id)
-            told = each.finding.where == finding.where and (kind.moves or kind.rules == KINDS[0].rules)
-            if told and not kind.echo and at - each.last < settle:
+            same = each.finding.where == finding.where and (kind.moves or kind.rules == KINDS[0].rules)
+            if same and not kind.echo and at - each.last < settle:
                 return each.follows or each.name
         return ""
 

@@ -111,12 +111,12 @@ class Notifier:
             events = list(waiting)
             if not events:
                 continue
-            told = [event for event in events if not _withheld(event.anomaly, name)]
+            new = [event for event in events if not _withheld(event.anomaly, name)]
             if name == "webhook":
-                body = [{"change": event.change, "event": event.id, **event.anomaly.to_json()} for event in told]
+                body = [{"change": event.change, "event": event.id, **event.anomaly.to_json()} for event in new]
             else:
-                body = alerts([(event.change, event.anomaly) for event in told])
-            if told and not await self._sent(client, self._addresses[name], body):
+                body = alerts([(event.change, event.anomaly) for event in new])
+            if new and not await self._sent(client, self._addresses[name], body):
                 good = False
                 continue
             done = {id(event) for event in events}
@@ -147,8 +147,8 @@ class Notifier:
 
 def _withheld(anomaly: Anomaly, receiver: str) -> bool:
     """Return True if an anomaly is expected. Alertmanager is told what it has silenced itself."""
-    own = receiver == "alertmanager" and anomaly.silenced.startswith("Alertmanager: ") and not anomaly.deploy
-    return anomaly.quiet and not own
+    by_receiver = receiver == "alertmanager" and anomaly.silenced.startswith("Alertmanager: ") and not anomaly.deploy
+    return anomaly.quiet and not by_receiver
 
 
 def labels_of(anomaly: Anomaly) -> dict[str, str]:

@@ -224,6 +224,8 @@ class Poller:
         self._gate = gate or asyncio.Semaphore(1)
         self._measure = measure
         self._texts: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+        """The queries that were not answered when they were last sent, with the reason."""
         self._questions = tuple(question for question in asked.questions if not question.of_configuration)
         self._configuration = tuple(question for question in asked.questions if question.of_configuration)
 
@@ -249,6 +251,7 @@ class Poller:
 
         for question in questions:  # what is not answered now is not known now
             self._texts.pop(question.name, None)
+            self._refused.pop(question.name, None)
         async with self._gate:
             begun = time()
             outcome = await query_device(
@@ -262,7 +265,8 @@ class Poller:
             if self._measure:
                 self._stream.forget()
             return
-        self.reached.refused = dict(outcome.failed)
+        self._refused |= outcome.failed
+        self.reached.refused = dict(self._refused)
         self.reached.heard = monotonic()
         self.reached.turn(up=True, why=outcome.error)
         numbers = self._take(self._texts)

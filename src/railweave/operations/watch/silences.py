@@ -88,7 +88,7 @@ def devices_of(network: Network, scopes: Mapping[str, str]) -> tuple[str, ...]:
     Raises ``InputError`` if the network has no such device, rack or tenant. Returns an empty tuple if ``scopes`` is empty.
     """
     nodes = [*network.switches, *network.servers]
-    found: set[str] | None = None
+    fitting: set[str] | None = None
     for kind, name in scopes.items():
         if kind == "device":
             names = {node.name for node in nodes if node.name == name}
@@ -99,8 +99,8 @@ def devices_of(network: Network, scopes: Mapping[str, str]) -> tuple[str, ...]:
         if not names:
             fix = f"`railweave anomalies list` shows devices; {kind}s have the names of the fabric file"
             raise InputError([Problem(Argument(kind), f"the network has no {kind} {name!r}", fix)])
-        found = names if found is None else found & names
-    return tuple(sorted(found or ()))
+        fitting = names if fitting is None else fitting & names
+    return tuple(sorted(fitting or ()))
 
 
 def by_alertmanager(silences: Any, labels: Mapping[str, str]) -> str:  # noqa: ANN401 - JSON

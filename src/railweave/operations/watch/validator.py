@@ -10,25 +10,27 @@ from railweave.analysis.checks.devices import saved
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.check.check import state_questions
-from railweave.live.check.counting import compared, not_asked, summary
+from railweave.live.check.check import configuration_questions, state_questions
+from railweave.live.check.counting import COLUMNS, compared, not_asked, summary
 from railweave.live.check.flapping import Flapping
-from railweave.live.check.identity import MOVED, changed_lines
+from railweave.live.check.identity import MOVED, NOT_ASKED, SILENT, changed_lines, rerouted_by
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility, asked_by
+from railweave.live.check.subjects import SERVER, SUBJECTS
 from railweave.live.collect.plan import asks_tables
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.device_state import DeviceState
-from railweave.model.state.question import CONFIGURATION
 from railweave.operations.watch import storms
 from railweave.operations.watch.grey.search import GreyFailures
 from railweave.operations.watch.measured import state_of
+from railweave.pages.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.checks.devices import DeviceCheck
+    from railweave.live.check.counting import SubjectCount
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.model.intent.reading.source import Field
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.collector import WatchedDevice
     from railweave.operations.watch.stream import Round
 
+_OF_SERVERS = {subject.name for subject in SERVER}
 BEHIND_S = 5.0
 """The largest clock difference in seconds that the transit time of notifications can explain."""
 
@@ -167,14 +170,16 @@ class Validator:
         self.servers = {name: expected_host(network, name) for name in servers if name not in network.absent}
         self._window_s = window_s
         self._visible = visible
-        self._not_asked = {
-            nos: subjects | {"configurations": "they are asked for less often"}
-            for nos, subjects in not_asked({config.nos for config in configs.values()}, visible).items()
-        }
+        self._not_asked = not_asked(sorted({configs[name].nos for name in self.expected}), visible)
+        self._unasked = self._reasons()
         self._questions = {name: state_questions(network, configs[name]) for name in self.expected}
+        self._parts = {name: configuration_questions(network, configs[name]) for name in self.expected}
         self._line = line
-        self.seen = summary(())
-        """The table of subjects from the last comparison: how many objects of each subject were expected, right, wrong and not seen."""
+        self.seen = self._table(())
+        """The table of subjects from the last comparison: how many objects of each subject were expected, right, wrong and not seen.
+
+        A subject that is not asked has the reason in the last column.
+        """
         self.grey = GreyFailures(network, self.expected, window_s)
         """The search for grey failures; ``grey.counts`` has the numbers of ports that were compared and not compared."""
         self._earlier: deque[NetworkSnapshot] = deque()
@@ -185,6 +190,8 @@ class Validator:
         """The running configuration of each device as it was first read, or as it was after the device's last deploy."""
         self._checks: dict[str, tuple[Mapping[str, str], DeviceCheck]] = {}
         """For each device, the last running configuration that was compared with the design, and the result of the comparison."""
+        self._rerouted: tuple[dict[str, DeviceCheck], Callable[[str, str], bool] | None] | None = None
+        """The configurations that differ from the design, and the result of ``rerouted_by`` for them. Computing it takes seconds."""
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
         """Return the findings about the state ``now``, with the most severe first. Never raises an error.
@@ -205,7 +212,7 @@ class Validator:
             silent={**now.silent, **odd},
         )
         self._earlier.clear()
-        self.seen = summary(())
+        self.seen = self._table(())
         try:
             return self._compared(rest, deployed)
         except Exception as error:  # noqa: BLE001 - the watch goes on, and says that it sees nothing
@@ -230,25 +237,30 @@ class Validator:
         before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
         hosts_before: Mapping[str, HostState] = self._earlier[0].hosts if self._earlier else {}
         hosts = {name: self._visible.server(host) for name, host in now.hosts.items() if name in self.servers}
-        known = {name for name in self.expected if name in states or name in now.silent}
+        # What belongs to whom follows from all devices. Those that were not tried yet are in the design, and are no finding.
+        untried = [name for name in (*self.expected, *self.servers) if not self._tried(now, name)]
+        whole = {
+            name: texts
+            for name, texts in now.configurations.items()
+            if name in states and all(part in texts for part in self._parts[name])
+        }
+        checks = {name: self._check(name, texts) for name, texts in whole.items()}
         living = NetworkStates(
             self.network,
-            {name: expectation for name, expectation in self.expected.items() if name in known},
+            self.expected,
             states,
             {name: self._visible.switch(state) for name, state in before.items() if name in states},
-            {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
+            {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers}
+            | dict.fromkeys(untried, NOT_ASKED),
             {name: dict(reasons) for name, reasons in now.unanswered.items()},
             {name: self._questions[name] for name in states},
-            {name: server for name, server in self.servers.items() if name in hosts or name in now.silent},
+            self.servers,
             hosts,
             {name: host for name, host in hosts_before.items() if name in hosts},
-            {name: self._check(name, texts) for name, texts in now.configurations.items() if name in states},
-            {
-                name: lines
-                for name, texts in now.configurations.items()
-                if name in states and (lines := self._changed(name, texts, deployed))
-            },
-            configuration_parts={name: {CONFIGURATION: True} for name in now.configurations if name in states},
+            checks,
+            {name: lines for name, texts in whole.items() if (lines := self._changed(name, texts, deployed))},
+            self._rerouted_by(checks),
+            {name: {part: part in now.configurations.get(name, ()) for part in self._parts[name]} for name in states},
         )
         self._earlier.append(now)
         more = [
@@ -259,8 +271,53 @@ class Validator:
         ]
         flaps = list(self._flapping.seen(now.time, living.expected, states))
         findings, rows = compared(living, self._not_asked, line=self._line, more=flaps)
-        self.seen = summary(rows)
-        return [*findings, *(self._finding(living, seen) for seen in more)]
+        self.seen = self._table(rows)
+        asked = [each for each in findings if each.id != SILENT.id or each.where not in untried]
+        return [*asked, *(self._finding(living, seen) for seen in more)]
+
+    @staticmethod
+    def _tried(now: NetworkSnapshot, name: str) -> bool:
+        return name in now.states or name in now.hosts or name in now.silent
+
+    def _reasons(self) -> dict[str, str]:
+        """Return the subjects that are not asked on some or all watched devices, each with the reason."""
+        systems = [nos for nos in self._not_asked if nos]
+        reasons: dict[str, dict[str, list[str]]] = {}
+        for nos in systems:
+            for subject, why in self._not_asked[nos].items():
+                reasons.setdefault(subject, {}).setdefault(why, []).append(nos)
+        unasked = {
+            subject: "; ".join(why if of == systems else f"{', '.join(of)}: {why}" for why, of in whys.items())
+            for subject, whys in reasons.items()
+        }
+        if not self.servers and self.network.servers:
+            unasked |= dict.fromkeys(
+                _OF_SERVERS, "servers are not asked: access.yaml has no login for them, or --no-servers"
+            )
+        return unasked
+
+    def _table(self, rows: Iterable[SubjectCount]) -> Table:
+        """Return the table of subjects with the counts ``rows``. A subject that is not asked is in it, with the reason."""
+        counted = {str(row[0]): row for row in summary(rows).rows}
+        nothing = (0,) * (len(COLUMNS) - 1)
+        return Table(
+            (*COLUMNS, Column("Not asked", key="not_asked")),
+            [
+                (*counted.get(name, (name, *nothing)), self._unasked.get(name, ""))
+                for name in SUBJECTS
+                if name in counted or name in self._unasked
+            ],
+        )
+
+    def _rerouted_by(self, checks: Mapping[str, DeviceCheck]) -> Callable[[str, str], bool] | None:
+        """Return the result of ``rerouted_by`` for the running configurations. It is computed only if a configuration has changed.
+
+        Without it, every wrong route would count as a consequence of any statement that differs, and be no alarm.
+        """
+        different = {name: check for name, check in checks.items() if check.findings}
+        if self._rerouted is None or different != self._rerouted[0]:
+            self._rerouted = different, rerouted_by(self._configs, checks, self.routes, self.network.absent)
+        return self._rerouted[1]
 
     def _finding(self, living: NetworkStates, seen: Deviation) -> Finding:
         file, line, field = self._line(asked_by(living, seen))
@@ -285,11 +342,16 @@ class Validator:
     def _changed(self, name: str, texts: Mapping[str, str], deployed: Collection[str]) -> tuple[str, ...]:
         """Return the lines of a device's running configuration that changed since it was first seen, or since its last deploy.
 
-        ``deployed`` has the devices that a deploy is changing: their present configuration becomes the reference.
+        A configuration that becomes the designed one was repaired: it is the new reference. ``deployed`` has the devices that a deploy is changing: their present configuration becomes the reference.
         """
-        if name in deployed or name not in self._running:
+        first = self._running.get(name)
+        repaired = first is not None and first != texts and not self._check(name, texts).findings
+        if first is None or name in deployed or (repaired and self._differs(name, first)):
             self._running[name] = texts
         return changed_lines("".join(self._running[name].values()), "".join(texts.values()))
+
+    def _differs(self, name: str, texts: Mapping[str, str]) -> bool:
+        return bool(saved({name: self._configs[name]}, {name: dict(texts)}, why=False)[name].findings)
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
         """Yield a deviation for each commit in ``now`` that was not made by a deploy. Only devices whose configuration is not read are examined.

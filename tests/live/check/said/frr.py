@@ -23,6 +23,7 @@ def answers(state: DeviceState) -> dict[str, str]:
     found = routing(state)
     if state.identity is not None:
         found["version"] = f"FRRouting {state.identity.version} ({state.identity.host_name}) on Linux(6.18).\n"
+    found |= _kernel_tables(state)
     if state.kernel is not None:
         policies = [(name, value) for name, value in state.kernel.items() if "hash_policy" in name]
         found["parameters"] = "".join(f"/proc/sys/{name.replace('.', '/')}:{value}\n" for name, value in policies)
@@ -76,6 +77,23 @@ def answers(state: DeviceState) -> dict[str, str]:
             ]
         )
     return found
+
+
+def _kernel_tables(state: DeviceState) -> dict[str, str]:
+    """The kernel's tables, with the routes that the daemons have; or the answers about single routes."""
+    if state.routes is None:
+        return {}
+    tables: dict[str, list[dict[str, Any]]] = {}
+    if state.route_counts is None:
+        tables = {f"fib-{family}@{vrf}": [] for vrf in ("default", *(state.vrfs or {})) for family in ("ipv6", "ipv4")}
+    for one in state.routes:
+        name = f"fib-{'ipv6' if ':' in one.prefix else 'ipv4'}@{one.vrf}"
+        table = tables[name] if name in tables else tables.setdefault(about("fib", one.vrf, one.prefix), [])
+        if one.installed is not False and (one.next_hops or one.drops):
+            hops = [{"gateway": hop.address, "dev": hop.interface, "weight": 1, "flags": []} for hop in one.next_hops]
+            how = {"type": "blackhole"} if one.drops else {"nexthops": hops}
+            table.append({"dst": one.prefix, "protocol": one.protocol, "metric": 20, "flags": [], **how})
+    return {name: json.dumps(table) for name, table in tables.items()}
 
 
 def _bridge(mac: str) -> dict[str, str]:

@@ -134,6 +134,18 @@ QUEUE_COLUMNS = (
 )
 MESSAGE_COLUMNS = (Column("Time", "mono", "time"), Column("About", key="kind"), Column("Message", "mono", "text"))
 SHOWN_MESSAGES = 50
+NIC_COUNTERS = {
+    "nic_resends": "Resends",
+    "nic_timeouts": "Timeouts",
+    "nic_receiver_not_ready": "Receiver not ready",
+    "nic_pauses_sent": "Pauses sent",
+    "nic_pauses_received": "Pauses received",
+    "nic_ecn_marked_packets": "Marks",
+    "nic_lossless_drops": "Lossless drops",
+    "nic_link_errors": "Link errors",
+}
+"""The counters of a NIC that a page shows, by metric, with their titles."""
+NIC_HEADS = columns("Port", "NIC", "Interface", *NIC_COUNTERS.values(), numbers=tuple(NIC_COUNTERS.values()))
 _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
@@ -164,6 +176,7 @@ def switch(console: Console, name: str, values: Values) -> PageView:
                 values.html("anomalies", anomaly_cards(listed, console.watching.anomalies.devices)),
             ),
             section("ports", "Ports", "Those of the design, with what passes them now.", html_table(PORT_HEADS, ports)),
+            *_nics(console, values, expected.ports),
             section("past", "A port over time", "", chart),
             section(
                 "queues",
@@ -243,6 +256,47 @@ def port_row(console: Console, values: Values, port: Port, color: str) -> str:
         *(values.word(f"{key}/{column}", per_second(numbers[column]), "td", class_="number") for column in _COUNTED),
         id=f"port-{port.name}",
     )
+
+
+def _nics(console: Console, values: Values, ports: Iterable[Port]) -> list[str]:
+    """Return a section with the counters of the NICs to which ``ports`` lead. The list is empty if no port leads to a NIC.
+
+    Values that change while the page is open are added to ``values``. A NIC whose server does not report a counter has a dash.
+    """
+    wanted = [port for port in ports if port.kind == "server"]
+    servers = {port.peer for port in wanted}
+    nics = {
+        (server.name, nic.name): nic.netdev
+        for server in console.network.servers
+        if server.name in servers
+        for nic in server.nics
+    }
+    last = {name: console.devices[name].stream.last() for name in servers if name in console.devices}
+    rows: list[str] = []
+    for port in wanted:
+        netdev, key = nics.get((port.peer, port.peer_port), ""), f"{port.peer}/{port.peer_port}"
+        numbers = {metric: last.get(port.peer, {}).get(Series(metric, netdev)) for metric in NIC_COUNTERS}
+        link = element("a", text(port.peer), href=f"/devices/{quote(port.peer, safe='')}")
+        rows.append(
+            element(
+                "tr",
+                element("th", text(port.name), scope="row", class_="mono"),
+                element("td", link, text(f" {port.peer_port}"), class_="mono"),
+                element("td", text(netdev), class_="mono"),
+                *(
+                    values.word(
+                        f"{key}/{metric}", UNKNOWN if number is None else f"{number:,.0f}", "td", class_="number"
+                    )
+                    for metric, number in numbers.items()
+                ),
+            )
+        )
+    if not rows:
+        return []
+    about = "Counts since the driver was loaded, as the servers report them every minute."
+    if not last:
+        about = "No server is asked: give access.yaml a login for servers, or leave out --no-servers."
+    return [section("nic-counters", "Counters of NICs", about, html_table(NIC_HEADS, rows))]
 
 
 def _hue(console: Console, port: Port) -> str:
@@ -337,6 +391,7 @@ def server(console: Console, host: Server, values: Values) -> PageView:
                 values.html("anomalies", anomaly_cards(listed, console.watching.anomalies.devices)),
             ),
             section("ports", "NICs", about, html_table(heads, rows)),
+            *_nics(console, values, by_link.values()),
         ],
         values.live,
         heading=host.name,

@@ -1,4 +1,4 @@
-"""What readers of the console may change, if the watch was started with a token: acknowledgements and silences of anomalies.
+"""Changes that readers of the console may make with the token of ``--write-token``: acknowledgements and silences of anomalies.
 
 A request needs the token, and must come from the console's own pages or from no page at all: a foreign page cannot send
 it through a reader's browser (CSRF). Everything is written with the name of the person and the reason.

@@ -15,8 +15,10 @@ from railweave.model.state.question import CONFIGURATION
 from railweave.systems.frr.host import LINKS, PARAMETERS, QUERIES
 from railweave.systems.frr.state.linux import (
     FORWARDING,
+    KERNEL_ROUTES,
     clock,
     filters,
+    in_kernel,
     kernel,
     links,
     neighbors,
@@ -35,6 +37,7 @@ from railweave.systems.frr.state.protocols import (
 from railweave.systems.state_table import Ask, Forms, Part, StateTable, asks
 
 if TYPE_CHECKING:
+    from railweave.model.state.protocols import Route
     from railweave.model.state.values import Answers, Value
 
 NOT_READ = {
@@ -103,8 +106,15 @@ ASKED = (
     Ask("filters?", "nft -j list ruleset", by="shell"),
     *FORWARDING,
     *ROUTING,
+    *KERNEL_ROUTES,
     Ask(CONFIGURATION, "show running-config", by="text"),
 )
+
+
+def _routes(answers: Answers) -> tuple[Route, ...] | None:
+    """Return the routes of zebra, and what the kernel does instead if its table differs. None without an answer about routes."""
+    shown = routes(answers)
+    return None if shown is None else in_kernel(shown, answers)
 
 
 def _identity(answers: Answers) -> Identity | None:
@@ -193,6 +203,7 @@ PARTS: dict[str, Part] = {
     "ipv4_neighbors": (neighbors, "neighbors-ipv4"),
     "advertising": (_advertising, "interfaces"),
     **DAEMONS,
+    "routes": (_routes, ""),
     "filters": (filters, "filters"),
     "kernel": (kernel, ""),
 }

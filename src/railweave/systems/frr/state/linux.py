@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.state.device_state import Clock
 from railweave.model.state.field_maps import Fields, choice, column, keyed, listed, texts
 from railweave.model.state.ports import Errors, InterfaceState
-from railweave.model.state.protocols import NeighborEntry, PacketFilter
+from railweave.model.state.protocols import NeighborEntry, NextHop, PacketFilter, Route
+from railweave.model.state.question import asked_about
 from railweave.systems.state_table import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.state.values import Answers, Value
 
@@ -26,6 +28,12 @@ FORWARDING = tuple(
     for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
 """The queries that show on which network interfaces the kernel forwards packets."""
+
+KERNEL_ROUTES = (
+    Ask("fib{about}", "ip -j -{version} route show exact {prefix} {of_vrf}", each="counted route", by="shell"),
+    Ask("fib-{family}@{vrf}", "ip -j -{version} route show {of_vrf}", each="tables", by="shell"),
+)
+"""The queries for the routes by which the kernel forwards: whole tables, or the example prefixes if tables are large (ip-route(8))."""
 
 
 links = keyed(
@@ -56,6 +64,91 @@ neighbors = listed(
     ),
 )
 """Return the neighbor cache in ``ip -j -6 neigh`` or ``ip -j -4 neigh``. Failed entries have no ``mac``."""
+
+_OF_THE_KERNEL = {"kernel", "ra", "redirect"}
+"""The protocols of routes that the kernel makes by itself: for its addresses, and from router advertisements."""
+
+
+def in_kernel(shown: Iterable[Route], answers: Answers) -> tuple[Route, ...]:
+    """Return the routes that zebra shows (``shown``), changed to what the kernel does if its tables differ.
+
+    - A route that the kernel lacks is not installed.
+    - A route whose entry in the kernel has other ports, or drops packets, gets these ports or drops packets.
+    - Prefixes that only the kernel has are added as routes of the protocol ``kernel``, if zebra showed the whole table of the VRF.
+
+    zebra shows most foreign routes itself. It ignores those with the protocol number of an FRR daemon, such as ``proto bgp``.
+    """
+    tables: dict[tuple[str, str], dict[str, Route]] = {}
+    single: dict[tuple[str, str], dict[str, Route]] = {}
+    for name in answers.texts:
+        if not name.startswith("fib") or (answer := answers.tree(name)) is None:
+            continue
+        asked = asked_about(name)
+        if asked is not None:
+            single[asked[1], asked[2]] = _first_entries(answer, asked[1])
+        else:
+            kind, _, vrf = name.partition("@")
+            tables[vrf, kind.removeprefix("fib-")] = _first_entries(answer, vrf)
+    made: list[Route] = []
+    known: set[tuple[str, str]] = set()
+    for route in shown:
+        known.add((route.vrf, route.prefix))
+        table = tables.get((route.vrf, family_of(route.prefix)), single.get((route.vrf, route.prefix)))
+        made.append(route if table is None else _as_forwarded(route, table.get(route.prefix)))
+    for (vrf, family), table in tables.items():
+        if f"routes-{family}@{vrf}" in answers.texts:
+            strange = (entry for entry in table.values() if (vrf, entry.prefix) not in known)
+            made += [entry for entry in strange if entry.protocol == "kernel"]
+    return tuple(made)
+
+
+def family_of(prefix: str) -> str:
+    """Return the address family of a prefix: ``ipv4`` or ``ipv6``."""
+    return "ipv6" if ":" in prefix else "ipv4"
+
+
+def _first_entries(answer: Value, vrf: str) -> dict[str, Route]:
+    """Return the entry that the kernel uses for each prefix in ``ip -j route``: the entry with the lowest metric.
+
+    Entries with the same metric share the packets: IPv6 may show each next hop as a separate entry.
+    """
+    first: dict[str, tuple[int, Route]] = {}
+    for entry in answer.each():
+        to, metric = entry.get("dst").text(), entry.get("metric").integer() or 0
+        if to is None or to == "default":
+            continue
+        prefix = to if "/" in to else f"{to}/{128 if ':' in to else 32}"
+        kind = entry.get("type").lower()
+        dropped = kind if kind in DROPPING else None
+        hops = tuple(
+            _KERNEL_HOP(hop)
+            for hop in (entry.all("nexthops") or [entry])
+            if hop.get("dev").there and not {"dead", "linkdown"}.intersection(texts(hop.get("flags")))
+        )
+        protocol = "connected" if entry.get("protocol").lower() in _OF_THE_KERNEL else "kernel"
+        route = Route(prefix, vrf, protocol, True, () if dropped else hops, drops=dropped)
+        known = first.get(prefix)
+        if known is None or metric < known[0]:
+            first[prefix] = metric, route
+        elif metric == known[0]:
+            first[prefix] = metric, replace(known[1], next_hops=(*known[1].next_hops, *route.next_hops))
+    return {prefix: route for prefix, (_, route) in first.items()}
+
+
+def _as_forwarded(route: Route, entry: Route | None) -> Route:
+    """Return a route of zebra as the kernel forwards its packets. ``entry`` is the kernel's entry for the prefix, or None."""
+    if not route.next_hops or route.drops:
+        return route
+    if entry is None:
+        return replace(route, installed=False)
+    if entry.drops:
+        return replace(route, protocol="kernel", next_hops=(), drops=entry.drops)
+    ports = {hop.interface for hop in route.next_hops if hop.interface and hop.active is not False}
+    has = {hop.interface for hop in entry.next_hops}
+    return replace(route, next_hops=entry.next_hops) if ports and has and ports != has else route
+
+
+_KERNEL_HOP = Fields(NextHop, "address=gateway interface=dev weight")
 
 _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 """The conditions of a routing policy rule that limit the rule to some packets."""
