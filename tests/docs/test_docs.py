@@ -31,12 +31,12 @@ def test_generated_parts_are_current() -> None:
     assert tables == set(ROOT.glob("docs/**/*.csv"))
 
 
-MOST_WORDS = 79_000
-"""Words of docs/ that are written by hand: a page that grows takes them from another. 78,000 before there was a page on security."""
+MOST_WORDS = 79_300
+"""Words of docs/ that are written by hand: a page that grows takes them from another. 78,000 before there was a page on security, 79,000 before anomalies could be acknowledged and silenced."""
 
 
-MOST_GENERATED = 58_100
-"""Words of docs/ that are generated: 56,000 before `export` had ten more targets, and tables of published results on other clusters; 58,000 before six rules of grey failures. Data goes into a CSV file beside its page, and what many entries share is said once."""
+MOST_GENERATED = 58_600
+"""Words of docs/ that are generated: 56,000 before `export` had ten more targets, and tables of published results on other clusters; 58,000 before six rules of grey failures and five verbs of anomalies. Data goes into a CSV file beside its page, and what many entries share is said once."""
 
 
 @cache

@@ -457,7 +457,7 @@ READER = Opt("Source of the console's password, if it needs one: env:NAME or fil
 WRITER = Opt(
     "Source of the token with which the watch was started (--write-token): env:NAME or file:PATH.", metavar="SOURCE"
 )
-WHY = Opt("Reason, for those who read it later.", metavar="TEXT")
+WHY = Opt("Reason, for those who read it later.", metavar="REASON")
 BY = Opt("Person who does this. Default: the user of this machine.", metavar="NAME")
 _TOKEN = "env:RAILWEAVE_TOKEN"  # noqa: S105 - where it is
 

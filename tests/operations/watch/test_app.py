@@ -178,6 +178,7 @@ def test_how_the_whole_stands_is_printed_when_it_changes(capsys: pytest.CaptureF
     own.validator.findings = lambda *_, **__: []  # type: ignore[method-assign,assignment]
     own.heard += [_whole(own, as_json=False), _whole(own, as_json=True)]
     own.collector.devices["spine1"].sources[0] = Nothing()
+    own.collector.devices["spine1"].sources[0].reached.tries = 1
     for _ in range(2):
         asyncio.run(own.look())
     own.collector.devices["spine1"].sources[0].reached.turn(up=True)

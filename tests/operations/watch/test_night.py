@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+import uvicorn
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
 
-from railweave.errors import InputError, OutputError
+from railweave.api.output_schemas import output_schema
+from railweave.cli.app import app as cli
+from railweave.errors import InputError, OutputError, RailweaveError
 from railweave.live.check.flapping import Flapping
 from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
@@ -419,3 +427,63 @@ def test_events_are_read_back_whole(tmp_path: Path) -> None:
     noted = replace(one, acknowledged=Note("ann", 101, "seen"), silenced="x", count=3)
     [event] = store.keep([("changed", noted)], 101)
     assert store.events(0, 200) == [event] == [Event(event.id, 101, "changed", noted)]
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a watch that runs in this process, with a token."""
+    watched = watching(tmp_path)
+    config = uvicorn.Config(app(watched, token=SECRET), host="127.0.0.1", port=0, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    monkeypatch.setenv("RAILWEAVE_TOKEN", SECRET)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(10)
+
+
+def run(words: str, at: str) -> tuple[int, Any]:
+    result = CliRunner().invoke(cli, [*shlex.split(words), "--at", at, "--json"])
+    verb = " ".join(words.split()[:2])
+    if isinstance(result.exception, RailweaveError):
+        return result.exception.exit_code, result.exception
+    printed = json.loads(result.stdout)
+    Draft202012Validator(output_schema(verb)).validate(printed)
+    return result.exit_code, printed
+
+
+def test_the_command_line_lists_acknowledges_and_silences(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, listed = run("anomalies list", served)
+    assert (code, [one["id"] for one in listed]) == (1, ["port-down"]), "an error is open"
+    assert run("anomalies ack 1 --why 'optic ordered'", served)[1]["acknowledged"]["why"] == "optic ordered"
+    made = run("anomalies silence 1 --for 2h --why works --by ann", served)[1]
+    assert (made["scope"], made["by"]) == ("anomaly 1", "ann")
+    assert [one["number"] for one in run("anomalies silences", served)[1]] == [1]
+    assert run("anomalies unsilence 1 --why done", served)[1]["why"] == "works; ended: done"
+    assert run("anomalies list --closed", served) == (0, [])
+    text = CliRunner().invoke(cli, ["anomalies", "list", "--at", served]).output
+    assert "error: port-down leaf1 et-0/0/1:0: it is down" in text
+    assert "optic ordered" in text
+    assert text.endswith("1 cause, 0 more anomalies explained by them\n")
+    for words, message in (
+        ("anomalies ack 7 --why x", "no open anomaly has this number"),
+        ("anomalies silence --for 2h --why x", "say what to silence"),
+        ("anomalies silence --for 40d --rule x --why x", "is not a duration"),
+        ("anomalies silence --for 2h --rack R9 --why x", "has no rack 'R9'"),
+    ):
+        _, error = run(words, served)
+        assert isinstance(error, OutputError)
+        assert message in str(error), words
+    monkeypatch.setenv("RAILWEAVE_TOKEN", "wrong")
+    assert "the token is wrong" in str(run("anomalies ack 1 --why x", served)[1])
+    monkeypatch.delenv("RAILWEAVE_TOKEN")
+    assert "RAILWEAVE_TOKEN" in str(run("anomalies ack 1 --why x", served)[1])
+
+
+def test_no_watch_and_no_url_are_said() -> None:
+    assert "does `railweave watch` run there?" in str(run("anomalies list", "http://127.0.0.1:9")[1])
+    assert isinstance(run("anomalies list", "ftp://x")[1], InputError)
+    assert "a watch" not in str(run("anomalies list", "http://u:secret@127.0.0.1:9")[1])
