@@ -35,6 +35,7 @@ TRIALS = {
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "nautobot": Trial("tests.operations.exports.inventories.trial", "root, mmdebstrap, an hour", "the Nautobot export and import with a real Nautobot, killed and changed on the way: docs/export.md", ("nautobot",)),
+    "night": Trial("tests.operations.watch.night_trial", f"{LAB}, half an hour", "twelve faults of a lab, three of them flapping, and a kill of the watch: causes and lines of each: docs/watch.md"),
     "netbox": Trial("tests.operations.exports.inventories.trial", "root, mmdebstrap, half an hour", "the NetBox export and import with a real NetBox, killed and changed on the way: docs/export.md", ("netbox",)),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
     "pipelines": Trial("tests.trials.pipelines", "npm, Go, cargo, five minutes", "pre-commit's hooks, the workflow and SARIF files, in the programs that read them: docs/export.md"),

@@ -270,10 +270,15 @@ class Anomalies:
         settle = max(SETTLE_S, 2 * self.quiet_s)
         for each in (*self.now.values(), *self.over.values()):
             kind = kind_of(each.finding.id)
-            same = each.finding.where == finding.where and (kind.moves or kind.rules == KINDS[0].rules)
-            if same and not kind.echo and at - each.last < settle:
+            same = each.finding.where == finding.where or self._across(each.finding.where, finding.where)
+            if same and (kind.moves or kind is KINDS[0]) and at - each.last < settle:
                 return each.follows or each.name
         return ""
+
+    def _across(self, one: str, other: str) -> bool:
+        """Return True if two places are ports that face each other's devices: the two ends of a link."""
+        (device, _, port), (far, _, far_port) = one.partition(" "), other.partition(" ")
+        return self.ends.get((device, port)) == far and self.ends.get((far, far_port)) == device
 
     def _expected(self, anomaly: Anomaly, at: float, deployed: Collection[str]) -> Anomaly:
         """Return the anomaly with its ``deploy`` flag and its silence at the time ``at``."""
@@ -290,7 +295,10 @@ class Anomalies:
         for key, anomaly in list(self.now.items()):
             if at - anomaly.last >= max(self.quiet_s, kind_of(anomaly.finding.id).quiet_s):
                 del self.now[key]
-                self.over[key] = closed = replace(anomaly, closed=at)
+                flapping = (each.name for each in self.now.values() if kind_of(each.finding.id) is KINDS[0])
+                same = (name for name in flapping if name.endswith(f" at {anomaly.finding.where}"))
+                follows = anomaly.follows or next(same, "")  # it comes back in a moment
+                self.over[key] = closed = replace(anomaly, closed=at, follows=follows)
                 changes.append(("closed", closed))
         while len(self.over) > MOST_CLOSED:
             del self.over[next(iter(self.over))]

@@ -47,8 +47,11 @@ def anomalies(console: Console, values: Values) -> PageView:
     )
 
 
-def anomaly_cards(listed: Sequence[Anomaly], devices: Collection[str]) -> str:
-    """Return anomalies as markup: each cause, followed by the anomalies that it explains. ``devices`` have pages."""
+def anomaly_cards(listed: Sequence[Anomaly], devices: Collection[str], *, linked: bool = True) -> str:
+    """Return anomalies as markup: each cause, followed by the anomalies that it explains. ``devices`` have pages.
+
+    If ``linked`` is True, each cause has a link to its own page.
+    """
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [anomaly for anomaly in listed if not anomaly.follows]
@@ -59,14 +62,17 @@ def anomaly_cards(listed: Sequence[Anomaly], devices: Collection[str]) -> str:
             below.setdefault(anomaly.follows, []).append(anomaly)
         elif anomaly.follows:
             heads.append(anomaly)
-    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), devices) for head in heads[:MOST]]
+    cards = [
+        _card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), devices, linked=linked)
+        for head in heads[:MOST]
+    ]
     more = len(heads) - MOST
     return "".join(cards) + (
         element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""
     )
 
 
-def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[str]) -> str:
+def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[str], *, linked: bool) -> str:
     finding = anomaly.finding
     times = f", {anomaly.times} times" if anomaly.times > 1 else ""
     facts = [("First seen", clock(anomaly.first) + times), ("Last seen", clock(anomaly.last))]
@@ -103,6 +109,7 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[st
     title = element(
         "h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(anomaly, devices), deploy
     )
+    link = element("a", "Where to look next, its history, acknowledge, silence", href=f"/anomalies/{anomaly.number}")
     attributes = {"data_number": anomaly.number, "data_rule": finding.id, "data_where": finding.where}
     return element(
         "article",
@@ -110,9 +117,7 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], devices: Collection[st
         element("p", text(finding.what), class_="chosen"),
         element("dl", pairs),
         more,
-        element(
-            "p", element("a", "What to look at, its history, acknowledge, silence", href=f"/anomalies/{anomaly.number}")
-        ),
+        element("p", link) if linked else "",
         class_=f"card anomaly {finding.severity}",
         **attributes,
     )

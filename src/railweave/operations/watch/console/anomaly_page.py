@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from railweave.errors import OutputError
 from railweave.operations.watch.console.anomaly_list import anomaly_cards
+from railweave.operations.watch.console.history import events
 from railweave.operations.watch.console.view import PageView, Values, clock
 from railweave.pages.shell import element, section, text
 from railweave.pages.table import Cell, Column, Table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DURATIONS = (("30m", "30 minutes"), ("2h", "2 hours"), ("8h", "8 hours"), ("1d", "a day"), ("7d", "a week"))
 """The durations of silences that the form offers."""
 MOST_CHANGES = 200
+BEFORE_S, AFTER_S = 900.0, 600.0
 _COLUMNS = (Column("When", "when", "time"), Column("Change", key="change"), Column("What", key="what"))
 
 
@@ -31,13 +33,16 @@ def anomaly_page(console: Console, number: int, values: Values) -> PageView | No
     if anomaly is None:
         return None
     below = [each for each in anomalies.listed() if each.follows == anomaly.name]
-    card = values.html("anomaly", anomaly_cards([anomaly, *below], anomalies.devices))
+    card = values.html("anomaly", anomaly_cards([anomaly, *below], anomalies.devices, linked=False))
     links = element("ul", *(element("li", link) for link in _links(console, anomaly)))
-    about = "Where to look next."
+    around = (
+        f"Deploys, jobs and causes that began from 15 minutes before {clock(anomaly.first)} until 10 minutes after."
+    )
     parts = [
         section("anomaly", f"Anomaly {number}", "", card),
-        section("next", "Next", about, links),
+        section("next", "Where to look next", "", links),
         section("changes", "What became of it", "Its changes, as the store has them.", _changes(console, anomaly)),
+        section("around", "What else happened", around, _around(console, anomaly)),
     ]
     if anomaly.closed is None:
         parts.append(section("act", "Acknowledge or silence", "", _forms(console, anomaly)))
@@ -66,8 +71,6 @@ def _links(console: Console, anomaly: Anomaly) -> Iterator[str]:
         yield element("a", text(f"the paths of queue pairs of {far}:{nic}"), href=f"/path?{query}")
     span = next((seconds for seconds in (900, 21600, 172800) if time() - anomaly.first < seconds), 172800)
     yield element("a", text(f"traffic, deploys and jobs since {clock(anomaly.first)}"), href=f"/history?span={span}")
-    around = urlencode({"since": f"{anomaly.first - 300:.0f}", "until": f"{anomaly.first + 600:.0f}"})
-    yield element("a", text("what else changed around its beginning (JSON)"), href=f"/api/changes?{around}")
     fabric = console.fabric_file
     name = fabric.name if fabric is not None else "FABRIC"
     yield "again now: " + element("code", text(f"railweave check {name} --live --only {anomaly.finding.id}"))
@@ -80,11 +83,22 @@ def _changes(console: Console, anomaly: Anomaly) -> str:
     if store is None:
         return element("p", "Not kept: start the watch with --store FILE.", class_="about")
     try:
-        events = store.events(0, time() + 1, number=anomaly.number, most=MOST_CHANGES)
+        changes = store.events(0, time() + 1, number=anomaly.number, most=MOST_CHANGES)
     except OutputError as error:
         return element("p", text(str(error)), class_="wrong")
-    rows = [(Cell(event.time, clock(event.time)), event.change, _said(event.anomaly)) for event in reversed(events)]
+    rows = [(Cell(event.time, clock(event.time)), event.change, _said(event.anomaly)) for event in reversed(changes)]
     return Table(_COLUMNS, rows).to_html() if rows else element("p", "Nothing yet.", class_="about")
+
+
+def _around(console: Console, anomaly: Anomaly) -> str:
+    begin, end = anomaly.first - BEFORE_S, anomaly.first + AFTER_S
+    own = f"{anomaly.finding.id} at {anomaly.finding.where}"
+    rows = [
+        (Cell(event.begin, clock(event.begin)), event.kind, event.title)
+        for event in events(console, max(time() - begin, 1))
+        if begin <= event.begin <= end and event.title != own
+    ]
+    return Table(_COLUMNS, rows).to_html() if rows else element("p", "Nothing that is known.", class_="about")
 
 
 def _said(anomaly: Anomaly) -> str:
