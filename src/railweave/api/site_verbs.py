@@ -214,8 +214,16 @@ class Watch:
     store: Annotated[
         Path | str | None,
         Opt(
-            "SQLite file in which samples of the last 48 hours are kept. Default: samples are not kept, so the console shows no history.",
+            "SQLite file in which samples of the last 48 hours and anomalies of the last 90 days are kept. Default: nothing is kept, so the console shows no history.",
             metavar="FILE",
+        ),
+    ] = None
+    store_limit: Annotated[
+        int | None,
+        Opt(
+            "Largest size of the file of --store in MiB: beyond it, the oldest samples are deleted early. Default: no limit (a day of 192 switches takes 660 MB).",
+            least=16,
+            metavar="MIB",
         ),
     ] = None
     interval: Annotated[

@@ -35,7 +35,9 @@ def watch(options: Watch) -> None:
     store = path_of(options.store)
     otlp = _otlp(options)
     inspector = None if options.inspector is None else starting.folder_of("--inspector", str(options.inspector))
-    wanted = starting.WatchSettings(options.interval, store, webhook, alertmanager, receives, otlp, inspector)
+    wanted = starting.WatchSettings(
+        options.interval, store, webhook, alertmanager, receives, otlp, inspector, _store_bytes(options)
+    )
     line = fields_of(fabric)
     site = asking_of(
         fabric,
@@ -51,6 +53,16 @@ def watch(options: Watch) -> None:
     watching = starting.watching_of(site, wanted, fabric=here, line=line, say=options.progress)
     options.ready(watching)
     starting.serve(watching, at)
+
+
+def _store_bytes(options: Watch) -> int | None:
+    """Return the largest size of the store in bytes; None without ``store_limit``. Raises ``InputError`` for a limit without a store."""
+    if options.store_limit is None:
+        return None
+    if options.store is None:
+        given = str(options.store_limit)
+        raise InputError([Problem(Option("--store-limit", given), "there is no store to limit", "give --store FILE")])
+    return options.store_limit << 20
 
 
 def _otlp(options: Watch) -> OtlpSettings | None:

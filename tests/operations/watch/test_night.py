@@ -421,6 +421,23 @@ def test_a_store_that_cannot_be_written_is_an_anomaly_and_the_watch_goes_on(
     assert list(watched._store_findings()) == []
 
 
+def test_a_store_keeps_to_its_size(tmp_path: Path) -> None:
+    from tests.operations.watch.test_store import NOW, layout, rounds
+
+    store, made = Store(tmp_path / "s", 1 << 20), layout()
+    store._shrink()
+    for number in range(400):
+        for _, each in rounds(made, NOW + number / 10, *range(4)):
+            blob = bytes(8000)  # as large as the numbers of a switch
+            store.write([(made, each)], NOW + number / 10)
+            store._db.execute("UPDATE block SET data = ? WHERE rowid = last_insert_rowid()", (blob,))
+    assert store.bytes < 8 << 20
+    pages, free = (store._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
+    assert (pages - free) * 4096 <= 1.1 * (1 << 20)
+    first, last = store._db.execute("SELECT min(time), max(time) FROM block WHERE tier = 0").fetchone()
+    assert NOW < first < last == NOW + 39.9, "the oldest have gone"
+
+
 def test_events_are_read_back_whole(tmp_path: Path) -> None:
     store = Store(tmp_path / "s")
     [(_, one)] = known().see([DOWN], 100)

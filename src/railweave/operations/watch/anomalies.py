@@ -275,9 +275,9 @@ class Anomalies:
                 return each.follows or each.name
         return ""
 
-    def _across(self, one: str, other: str) -> bool:
+    def _across(self, near: str, other: str) -> bool:
         """Return True if two places are ports that face each other's devices: the two ends of a link."""
-        (device, _, port), (far, _, far_port) = one.partition(" "), other.partition(" ")
+        (device, _, port), (far, _, far_port) = near.partition(" "), other.partition(" ")
         return self.ends.get((device, port)) == far and self.ends.get((far, far_port)) == device
 
     def _expected(self, anomaly: Anomaly, at: float, deployed: Collection[str]) -> Anomaly:

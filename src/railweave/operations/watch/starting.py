@@ -49,7 +49,7 @@ class WatchSettings:
     """The settings of a watch.
 
     - ``every_s``: the sampling interval in seconds.
-    - ``store``: the file of samples, or None.
+    - ``store``: the file of samples and anomalies, or None. ``store_bytes``: its largest size; None means no limit.
     - ``webhook``, ``alertmanager``: the addresses that receive anomalies.
     - ``syslog``: the address and port on which syslog is received.
     - ``otlp``: the receivers of OpenTelemetry, or None.
@@ -63,6 +63,7 @@ class WatchSettings:
     syslog: tuple[str, int] | None = None
     otlp: OtlpSettings | None = None
     inspector: Path | None = None
+    store_bytes: int | None = None
 
 
 def watching_of(
@@ -102,7 +103,7 @@ def watching_of(
         servers=[device.target.name for device in asked if not device.system],
     )
     addresses = {name: site.addresses.get(name, "") for name in site.asked}
-    store = None if wanted.store is None else Store(wanted.store)
+    store = None if wanted.store is None else Store(wanted.store, wanted.store_bytes)
     names = frozenset(node.name for node in (*network.switches, *network.servers))
     receivers = wanted.webhook or wanted.alertmanager
     notifier = Notifier(wanted.webhook, wanted.alertmanager, say, store) if receivers else None

@@ -141,8 +141,10 @@ def _anomaly(text: str) -> Anomaly:
 class Store:
     """The store of samples and anomalies in the file at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_bytes: int | None = None) -> None:
+        """Open the store. If its file grows beyond ``most_bytes``, the oldest samples of each resolution are deleted; None means no limit."""
         self.path = path
+        self._most_bytes = most_bytes
         with self._refusing():
             make_file(path, 0o600)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
@@ -218,7 +220,21 @@ class Store:
                 self._fold(tier, now)
             for tier, resolution in enumerate(TIERS):
                 self._db.execute("DELETE FROM block WHERE tier = ? AND time < ?", (tier, now - resolution.kept_s))
+            self._shrink()
         return kept
+
+    def _shrink(self) -> None:
+        """Delete the oldest tenth of each resolution's samples if the used part of the file is beyond the limit."""
+        if self._most_bytes is None:
+            return
+        pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size"))  # fmt: skip
+        if (pages - free) * size <= 0.9 * self._most_bytes:
+            return
+        for tier in range(len(TIERS)):
+            first, last = self._db.execute("SELECT min(time), max(time) FROM block WHERE tier = ?", (tier,)).fetchone()
+            if first is not None:
+                until = first + (last - first) / 10
+                self._db.execute("DELETE FROM block WHERE tier = ? AND time <= ?", (tier, until))
 
     def _insert(self, tier: int, device: int, at: float, data: bytes) -> None:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))

@@ -92,11 +92,10 @@ def _changes(console: Console, anomaly: Anomaly) -> str:
 
 def _around(console: Console, anomaly: Anomaly) -> str:
     begin, end = anomaly.first - BEFORE_S, anomaly.first + AFTER_S
-    own = f"{anomaly.finding.id} at {anomaly.finding.where}"
     rows = [
         (Cell(event.begin, clock(event.begin)), event.kind, event.title)
         for event in events(console, max(time() - begin, 1))
-        if begin <= event.begin <= end and event.title != own
+        if begin <= event.begin <= end and event.title != anomaly.name
     ]
     return Table(_COLUMNS, rows).to_html() if rows else element("p", "Nothing that is known.", class_="about")
 
