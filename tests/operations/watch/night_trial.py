@@ -25,7 +25,7 @@ from tests.live.lab.drawn import KINDS, Drawn
 from tests.live.lab.machine import lab
 from tests.operations.watch.lab_trial import CLEAN_LIMIT_S, NETWORK, PART, Watch
 
-LASTS_S, RESTS_S = 40, 75
+LASTS_S, RESTS_S = 25, 45
 MOST_LINES = 5
 
 
@@ -87,7 +87,7 @@ Make = Callable[[random.Random, Running], Drawn]
 def night(dice: random.Random) -> list[tuple[str, Make]]:
     """The faults: those that flap, then drawn ones of every kind that a lab has."""
     names = [name for name in KINDS if "server" not in name and "NIC" not in name]
-    flaps = [name for name in names if "link" in name or "cable" in name or "session" in name][:3]
+    flaps = ["link down", "session shut down", "policy term"]
     rest = [name for name in names if name not in flaps]
     chosen = dice.sample(rest, min(9, len(rest)))
     faults: list[tuple[str, Make]] = [

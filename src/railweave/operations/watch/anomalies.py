@@ -24,6 +24,7 @@ from railweave.live.check import (
     diagnosis,
     flapping,
     forwarding,
+    identity,
     neighbors,
     sessions,
     strangers,
@@ -94,7 +95,8 @@ KINDS = (
     AnomalyKind(
         "addresses and neighbors", _of(strangers.MISSING, cabling.MISSING, cabling.UNCLEAR), 2, 60, 20, echo=True
     ),
-    AnomalyKind("not seen", _of(counting), 2, 60, 20, merged=True),
+    AnomalyKind("not seen", _of(counting, identity.UNANSWERED), 2, 60, 20, merged=True),
+    AnomalyKind("configurations", _of(identity.CONFIGURATION), 1, 0, 20, merged=True),
     AnomalyKind("counters", _of(counters, storms, rates, light), 1, 0, 60),
     AnomalyKind(
         "sessions",
