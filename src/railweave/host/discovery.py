@@ -49,7 +49,10 @@ def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
     ports = [port for port in shown if port["model"] in ethernet]
     vendor = next((name for name in ("NVIDIA", "AMD") if outcome.gpu_addresses(machine, name)), "")
     gpus = outcome.gpu_addresses(machine, vendor)
-    nics = tuple(_nic(machine, port, ports, gpus) for port in ports)
+    beside = {port["netdev"]: _gpu_beside(machine, port["netdev"], gpus) for port in ports}
+    kinds = [_kind(machine, port, beside) for port in ports]
+    alike = {kind: [port for port, other in zip(ports, kinds) if other == kind] for kind in kinds}
+    nics = tuple(_nic(machine, port, kind, alike[kind], beside[port["netdev"]]) for port, kind in zip(ports, kinds))
     host = machine.text("/proc/sys/kernel/hostname") or "this server"
     plan = HostFile(Path(), host, "", tuple(nic.plan for nic in nics), (), {}, (), {})
     library = {"NVIDIA": "NCCL", "AMD": "RCCL"}.get(vendor, "")
@@ -94,16 +97,15 @@ def _readable_number(machine: Machine, path: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _nic(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gpus: list[str]) -> WantedNic:
-    kind = _kind(machine, port, ports, gpus)
-    like = [other for other in ports if _kind(machine, other, ports, gpus) == kind]
+def _nic(machine: Machine, port: dict[str, Any], kind: str, like: list[dict[str, Any]], gpu: int | None) -> WantedNic:
+    """Return the requirements of a NIC. ``like`` has the ports of its kind, and ``gpu`` is the index of the GPU beside it."""
     mtu, speed = (_most(other[key] for other in like) or port[key] for key in ("mtu", "speed"))
     plan = Nic(
         port["netdev"],
         port["rdma"],
         port["number"],
         None,
-        _gpu_beside(machine, port["netdev"], gpus),
+        gpu,
         "",
         mtu,
         (),
@@ -114,16 +116,16 @@ def _nic(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gp
     )
 
 
-def _kind(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gpus: list[str]) -> str:
+def _kind(machine: Machine, port: dict[str, Any], beside: dict[str, int | None]) -> str:
     """Return the kind of a NIC: its model and its use. Only NICs of one kind are compared with each other.
 
-    ``port`` and ``ports`` are results of ``_port``. A NIC is for GPUs if it shares a PCIe switch with one of ``gpus`` (PCI addresses). A
-    NIC with a default route is for management.
+    ``port`` is a result of ``_port``. ``beside`` has the result of ``_gpu_beside`` for every NIC: a NIC is for GPUs if it shares a PCIe
+    switch with one of them. A NIC with a default route is for management.
     """
-    beside = {other["netdev"] for other in ports if _gpu_beside(machine, other["netdev"], gpus) is not None}
     if port["netdev"] in _default_routes(machine):
         return f"{port['model']} with the default route"
-    return port["model"] if not beside or port["netdev"] in beside else f"{port['model']} beside no GPU"
+    for_gpus = beside[port["netdev"]] is not None or all(gpu is None for gpu in beside.values())
+    return port["model"] if for_gpus else f"{port['model']} beside no GPU"
 
 
 def _default_routes(machine: Machine) -> set[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from railweave.host.machine import CommandOutput, Machine
@@ -84,8 +85,17 @@ class Places:
 
 
 def healthy(plan: dict[str, Any], *, vendor_tools: bool = True, places: Places | None = None) -> Parts:
-    """A machine as ``plan`` (a ``host.json``) wants it; without the vendor's tools what distributions carry is there."""
-    parts, places = Parts(), places or Places()
+    """A machine as ``plan`` (a ``host.json``) wants it; without the vendor's tools what distributions carry is there.
+
+    A machine is written once for each plan, and each caller gets a copy to change.
+    """
+    parts = _healthy(json.dumps(plan), vendor_tools, places or Places())
+    return Parts(dict(parts.files), dict(parts.links), dict(parts.commands), list(parts.gpus))
+
+
+@lru_cache(64)
+def _healthy(text: str, vendor_tools: bool, places: Places) -> Parts:
+    parts, plan = Parts(), json.loads(text)
     gpus = plan["gpu"]["count"]
     parts.gpus = [f"0000:{places.gpus[i]:02x}:00.0" for i in range(gpus)]
     chains = [places.chain(i) for i in range(max(gpus, len(plan["nics"])))]
