@@ -77,7 +77,7 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 }
 
 /// The state of one queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     /// Current rate, 10^6 bit/s.
     pub rate: f64,
@@ -121,15 +121,6 @@ impl State {
         self.limited
     }
 
-    /// The rate at `now`, 10^6 bit/s: after the timers that ran out meanwhile.
-    pub fn rate_at(&self, p: &Dcqcn, now: Ps) -> f64 {
-        let mut state = *self;
-        if state.limited {
-            state.advance(p, now);
-        }
-        state.rate
-    }
-
     /// When a packet of `bytes` on the wire that was begun at `start` has had its time: the timer raises the rate meanwhile.
     #[inline]
     pub fn passed(&self, p: &Dcqcn, start: Ps, bytes: u32) -> Ps {
@@ -146,7 +137,7 @@ impl State {
             }
             left -= (state.next_increase - now) as f64 * state.rate;
             now = state.next_increase;
-            state.advance(p, now);
+            state.raise(p, now);
         }
         now + (left / state.rate) as Ps
     }
@@ -205,6 +196,11 @@ impl State {
             self.alpha *= power(1.0 - p.g, steps.saturating_sub(MANY));
             self.next_alpha += steps * p.alpha_timer;
         }
+        self.raise(p, now);
+    }
+
+    /// The increases of the timer until `now`. They do not depend on alpha.
+    fn raise(&mut self, p: &Dcqcn, now: Ps) {
         while now >= self.next_increase && self.limited {
             self.next_increase += p.increase_timer;
             self.timer_stage = self.timer_stage.saturating_add(1);
@@ -245,5 +241,31 @@ impl State {
         if self.line - self.rate < 1e-3 {
             *self = State::new(self.line);
         }
+    }
+}
+
+/// The rate of a queue pair that is looked at again and again. Each look goes on from the last one, as long as the queue
+/// pair itself has not changed: a queue pair that waits for seconds is looked at millions of times.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    from: State,
+    raised: State,
+}
+
+impl Look {
+    /// No look yet at a queue pair in this state.
+    pub fn new(state: State) -> Self {
+        Look { from: state, raised: state }
+    }
+
+    /// The rate of a queue pair in this state at `now`, 10^6 bit/s: after the timers that ran out meanwhile. `now` never falls.
+    pub fn rate(&mut self, state: &State, p: &Dcqcn, now: Ps) -> f64 {
+        if self.from != *state {
+            *self = Look::new(*state);
+        }
+        if self.raised.limited {
+            self.raised.raise(p, now);
+        }
+        self.raised.rate
     }
 }

@@ -71,14 +71,12 @@ pub struct PortCounters {
 }
 
 /// How far a queue pair is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePairState {
     /// Packets that arrived in order.
     pub delivered: u32,
     /// Whether something was sent that is not acknowledged.
     pub waits: bool,
-    /// The rate that congestion control lets it send at, 10^6 bit/s.
-    pub rate_mbps: f64,
 }
 
 impl Counters {

@@ -3,6 +3,7 @@
 //! A run that stops at the times of a series gives the same result as one that does not. Rows with nothing to say are left
 //! out.
 
+use crate::dcqcn::Look;
 use crate::engine::Engine;
 use crate::packet::Ps;
 use crate::report::PortCounters;
@@ -76,6 +77,15 @@ struct Watched {
     before: PortCounters,
 }
 
+/// A queue pair that is looked at, as it was at the last sample.
+#[derive(Clone, Debug)]
+struct WatchedFlow {
+    messages: Payload,
+    /// Payload that had arrived.
+    arrived: u64,
+    rate: Option<Look>,
+}
+
 /// Series of a run.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -83,8 +93,8 @@ pub struct Series {
     last: Ps,
     next: Ps,
     watched: Vec<Watched>,
-    /// By queue pair: its messages, and payload that had arrived at the last sample.
-    flows: Vec<(Payload, u64)>,
+    /// By queue pair.
+    flows: Vec<WatchedFlow>,
     /// Of ports, where they are wanted.
     pub ports: Option<PortSeries>,
     /// Of queues, where they are wanted.
@@ -129,7 +139,8 @@ impl Series {
 
     /// Look at every queue pair of this traffic.
     pub fn of_queue_pairs(mut self, traffic: &Traffic, mtu: u32) -> Self {
-        self.flows = Payload::of(traffic, mtu).into_iter().map(|payload| (payload, 0)).collect();
+        let watch = |messages| WatchedFlow { messages, arrived: 0, rate: None };
+        self.flows = Payload::of(traffic, mtu).into_iter().map(watch).collect();
         self.queue_pairs = Some(FlowSeries::default());
         self
     }
@@ -222,16 +233,16 @@ impl Series {
 
     fn sample_flows(&mut self, engine: &Engine, now: Ps) {
         let Some(series) = &mut self.queue_pairs else { return };
-        for (qp, (payload, before)) in self.flows.iter_mut().enumerate() {
-            let state = engine.queue_pair(qp, now);
-            let delivered = payload.bytes(state.delivered);
-            if delivered == *before && !state.waits {
+        for (qp, flow) in self.flows.iter_mut().enumerate() {
+            let state = engine.queue_pair(qp);
+            let arrived = flow.messages.bytes(state.delivered);
+            if arrived == flow.arrived && !state.waits {
                 continue;
             }
             series.time.push(now);
             series.qp.push(qp as u32);
-            series.delivered_bytes.push(delivered - std::mem::replace(before, delivered));
-            series.rate_mbps.push(state.rate_mbps);
+            series.delivered_bytes.push(arrived - std::mem::replace(&mut flow.arrived, arrived));
+            series.rate_mbps.push(engine.rate(qp, &mut flow.rate, now));
         }
     }
 }

@@ -146,6 +146,24 @@ fn series_change_nothing_where_things_break() {
 }
 
 #[test]
+fn rates_do_not_depend_on_how_often_they_are_looked_at() {
+    let rates = |every: &str| {
+        let file = path(&format!("looked-at-{every}.csv"));
+        json(&format!(
+            "{INCAST} --json --fault node-down:node=spine0,at=30us,until=1ms --reroute 100us --flow-series {} --series-every {every}",
+            file.display()
+        ));
+        rows(&file).1.into_iter().map(|row| ((row[0].clone(), row[1].clone()), row[5].clone()))
+    };
+    let often: std::collections::HashMap<_, _> = rates("1us").collect();
+    // a queue pair that has nothing under way has no row of the last microsecond, but may have one of the last 20
+    let both: Vec<_> = rates("20us").filter_map(|(place, rate)| Some((often.get(&place)?, rate))).collect();
+    assert!(both.len() > 10, "queue pairs wait for a timeout: {}", both.len());
+    assert!(both.iter().any(|(_, rate)| number(rate) < 400.0), "some have slowed down");
+    assert!(both.iter().all(|(often, rate)| *often == rate));
+}
+
+#[test]
 fn mistakes_about_series_are_told_before_the_run() {
     for (words, error) in [
         ("--series-every 1us", "--series-every: there is no series; give --series FILE.csv with it"),

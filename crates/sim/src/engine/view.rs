@@ -1,6 +1,7 @@
 //! What can be seen of a run from outside, between two calls of `run`.
 
 use super::{Engine, Node};
+use crate::dcqcn::Look;
 use crate::host::Host;
 use crate::packet::{GAP_BYTES, Ps};
 use crate::report::{PortCounters, QueuePairState};
@@ -53,14 +54,16 @@ impl Engine {
         self.windows.shortest()
     }
 
-    /// How far a queue pair is at `now`, the limit of the last run.
-    pub fn queue_pair(&self, qp: usize, now: Ps) -> QueuePairState {
-        let sender = &self.senders[qp];
-        let dcqcn = &sender.dcqcn;
-        QueuePairState {
-            delivered: self.receivers[qp].expected,
-            waits: sender.waits(),
-            rate_mbps: self.host.dcqcn.as_ref().map_or(dcqcn.rate, |parameters| dcqcn.rate_at(parameters, now)),
-        }
+    /// How far a queue pair is at the limit of the last run.
+    pub fn queue_pair(&self, qp: usize) -> QueuePairState {
+        QueuePairState { delivered: self.receivers[qp].expected, waits: self.senders[qp].waits() }
+    }
+
+    /// The rate that congestion control lets a queue pair send at, 10^6 bit/s, at `now`, the limit of the last run. `look` is
+    /// the last look at this queue pair.
+    pub fn rate(&self, qp: usize, look: &mut Option<Look>, now: Ps) -> f64 {
+        let state = &self.senders[qp].dcqcn;
+        let rate = |p| look.get_or_insert_with(|| Look::new(*state)).rate(state, p, now);
+        self.host.dcqcn.as_ref().map_or(state.rate, rate)
     }
 }
