@@ -364,14 +364,16 @@ def run_packets(
     steady: Steady | None = None
     arrivals: NDArray[np.uint64] | None = None
     sent_share = 1.0
-    now, last_delivery, counted = 0, 0, -1
+    now, last_delivery, counted, arrived, done = 0, 0, -1, -1, 0
     while True:
         now += SLICE_PS // 5 if others else SLICE_PS  # slices do not change the result
         if engine.next_ps is not None:
             now = max(now, engine.next_ps + 1)  # all may wait for a retransmission
         engine.run(now)
         # others never end: neither do they arrive, nor is nothing delivered any more
-        done = int((engine.arrivals()[:own_messages] != NEVER).sum()) if others else engine.arrived
+        if engine.arrived != arrived:
+            arrived = engine.arrived
+            done = int((engine.arrivals()[:own_messages] != NEVER).sum()) if others else arrived
         if progress is not None:
             progress(done, own_messages)
         if done == own_messages:
