@@ -410,9 +410,12 @@ def test_a_receiver_that_asks_for_no_wait_is_not_asked_without_a_pause(
         sender.otlp.reading(lambda: [counter(1)])
         sender.tell(1)
         begun = time.monotonic()
-        sender.run(lambda: time.monotonic() > begun + 0.5)
-        assert 2 <= len(receiver.of("logs")) <= 5, "waits of at least 0.1, 0.2 and 0.4 s, and the last try at the end"
-        assert 2 <= len(receiver.of("metrics")) <= 5
+        sender.run(lambda: min(len(receiver.of("logs")), len(receiver.of("metrics"))) >= 3)
+        took = time.monotonic() - begun
+        for signal in ("logs", "metrics"):
+            waits = len(receiver.of(signal)) - 2  # the last try is at the end, without a wait
+            assert waits >= 1
+            assert took >= 0.1 * (2**waits - 1), "waits of at least 0.1, 0.2, 0.4 s, and so on"
 
 
 @pytest.mark.usefixtures("quick")
@@ -618,7 +621,7 @@ def test_the_end_does_not_wait_for_a_receiver_that_does_not_answer(monkeypatch: 
         sender.tell(1, 2)
         took = sender.run(lambda: len(receiver.came) == 2)
         hold.set()
-    assert took < 1
+    assert took < 5, "a request may take 10 s"
     assert exporter.FLUSH_S < 2
     assert sender.said[-1] == "2 log records not delivered: the watch ends"
 
