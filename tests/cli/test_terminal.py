@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -52,4 +53,5 @@ def test_own_colors_and_cleared_lines_pass_through_the_stream(capsys: pytest.Cap
 
 
 def test_an_escape_keeps_letters_of_every_script() -> None:
+    assert json.loads(escaped(json.dumps("a\x7f"))) == "a\x7f", "JSON stays JSON"
     assert escaped("Straße 北\u200e\n") == "Straße 北\\u200e\\n"

@@ -29,9 +29,13 @@ class SafeStream:
 def escaped(text: str) -> str:
     """Return the text with each control character, line break and character that reorders text as a Python escape."""
     return "".join(
-        ascii(character)[1:-1] if character in "\t\n" or _FOREIGN.fullmatch(character) else character
-        for character in text
+        _escape(character) if character in "\t\n" or _FOREIGN.fullmatch(character) else character for character in text
     )
+
+
+def _escape(character: str) -> str:
+    """Return a character as an escape. DEL has the form that JSON knows, because JSON texts hold it as it is."""
+    return r"\u007f" if character == "\x7f" else ascii(character)[1:-1]
 
 
 def protect() -> None:

@@ -28,9 +28,7 @@ impl fmt::Display for InputError {
 
 /// The text without characters that move a terminal's cursor or reorder text: file names may hold any.
 fn escaped(text: &str) -> String {
-    let reorders = |one: char| {
-        matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    let reorders = |one: char| matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut whole = String::with_capacity(text.len());
     for one in text.chars() {
         if one.is_control() || reorders(one) {

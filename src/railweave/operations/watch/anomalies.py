@@ -11,6 +11,7 @@ cause. So an anomaly that has followed from a cause stays with this cause until 
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -197,6 +198,8 @@ class Anomalies:
     _waiting: dict[_Key, _Waiting] = field(default_factory=dict[_Key, _Waiting])
     _moving: frozenset[_Key] = frozenset()
     _moved: float = float("-inf")
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while anomalies change: checks run in a thread, and readers acknowledge meanwhile."""
 
     def see(
         self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
@@ -208,6 +211,10 @@ class Anomalies:
         - ``at``: the time of the findings, in seconds since 1970.
         - ``deployed``: the devices that a deploy is changing.
         """
+        with self._lock:
+            return self._see(findings, at, deployed)
+
+    def _see(self, findings: Iterable[Finding], at: float, deployed: Collection[str]) -> list[tuple[Change, Anomaly]]:
         keyed = _keyed(findings)
         moving = frozenset(key for key in keyed if kind_of(key[0]).moves)
         if moving != self._moving:
@@ -316,10 +323,11 @@ class Anomalies:
 
     def change(self, number: int, acknowledged: Note | None) -> Anomaly | None:
         """Set the acknowledgement of an open anomaly, and return the anomaly; None if no open anomaly has the number."""
-        for key, anomaly in list(self.now.items()):
-            if anomaly.number == number:
-                self.now[key] = changed = replace(anomaly, acknowledged=acknowledged)
-                return changed
+        with self._lock:
+            for key, anomaly in self.now.items():
+                if anomaly.number == number:
+                    self.now[key] = changed = replace(anomaly, acknowledged=acknowledged)
+                    return changed
         return None
 
     def with_number(self, number: int) -> Anomaly | None:

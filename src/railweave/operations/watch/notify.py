@@ -9,6 +9,7 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from railweave.errors import OutputError
 from railweave.operations.watch.silences import by_alertmanager
 from railweave.operations.watch.store import Event
 from railweave.reading import parse_json
@@ -123,7 +124,8 @@ class Notifier:
             while waiting and id(waiting[0]) in done:  # a full queue has dropped the oldest meanwhile
                 waiting.popleft()
             if self._store is not None:
-                await asyncio.to_thread(self._store.keep_sent, name, events[-1].id)
+                with contextlib.suppress(OutputError):  # a full disk: the same is sent again after a restart
+                    await asyncio.to_thread(self._store.keep_sent, name, events[-1].id)
         return good
 
     async def _sent(self, client: Any, where: str, body: list[dict[str, Any]]) -> bool:  # noqa: ANN401

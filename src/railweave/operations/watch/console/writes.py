@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from railweave.errors import InputError
+from railweave.errors import InputError, OutputError
 from railweave.operations.watch.silences import LONGEST_TEXT, Note, Silence, devices_of, seconds_of
 from railweave.reading import parse_json
 
@@ -87,6 +87,8 @@ def routes(watching: WatchedNetwork, guard: Guard) -> list[Route]:
                 return JSONResponse({"error": error.message}, error.status)
             except InputError as error:
                 return JSONResponse({"error": "; ".join(map(str, error.problems))}, 400)
+            except OutputError as error:
+                return JSONResponse({"error": f"it holds until the watch ends, but is not kept: {error}"}, 507)
             if back.startswith("/") and not back.startswith(("//", "/\\")):
                 return RedirectResponse(back, 303)
             return JSONResponse(result.to_json())
