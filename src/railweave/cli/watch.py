@@ -93,4 +93,4 @@ def _lines(*, quiet: bool) -> Callable[[Sequence[tuple[Change, Anomaly]]], None]
 
 def _mark(anomaly: Anomaly) -> str:
     """Return what a line must say again if it changes. A cause that was folded into another and returns is said once."""
-    return f"{anomaly.finding.severity} {anomaly.deploy} {anomaly.silenced} {anomaly.acknowledged} {anomaly.times}"
+    return f"{anomaly.finding.severity} {anomaly.deploy} {anomaly.silenced} {anomaly.acknowledged} {anomaly.times} {anomaly.count.bit_length()}"

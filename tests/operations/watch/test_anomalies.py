@@ -342,3 +342,4 @@ def test_devices_that_a_deploy_works_on(tmp_path: Path) -> None:
         rows.commit()
     assert deploying(fabric, 1020) == {"leaf1", "leaf2"}
     assert deploying(fabric, 1100) == {"leaf2"}
+    assert deploying(fabric, 1000 + 3700) == frozenset(), "a deploy that was killed in a step silences nothing for ever"

@@ -54,7 +54,8 @@ def causes(changes: list[tuple[Any, Anomaly]]) -> list[tuple[str, str]]:
 
 def test_every_rule_has_one_kind_and_the_last_takes_the_rest() -> None:
     assert not KINDS[-1].rules
-    assert kind_of("port-down") is KINDS[-1]
+    assert kind_of("port-down").moves
+    assert kind_of("communicator-below-prediction") is KINDS[-1]
     assert kind_of("link-flaps").echo, "the first kind with the rule counts"
     assert kind_of("route-drops").merged
 
@@ -188,7 +189,7 @@ def test_anomalies_go_on_after_a_kill_and_no_receiver_is_told_twice(tmp_path: Pa
     store.keep_silence(Silence(1, "device leaf1", 90, 500, "me", "works", devices=("leaf1",)))
 
     again, other = Store(tmp_path / "s"), known()
-    other.restore(again.anomalies(100), again.silences())
+    other.restore(again.anomalies(100), again.silences(), 105)
     assert [(one.number, one.first) for one in other.listed()] == [(1, 97), (2, 97)]
     assert [one.scope for one in other.silences.values()] == ["device leaf1"]
     waiting = Notifier("http://127.0.0.1:9/hook", None, print, again)._waiting["webhook"]
@@ -504,3 +505,99 @@ def test_no_watch_and_no_url_are_said() -> None:
     assert "does `railweave watch` run there?" in str(run("anomalies list", "http://127.0.0.1:9")[1])
     assert isinstance(run("anomalies list", "ftp://x")[1], InputError)
     assert "a watch" not in str(run("anomalies list", "http://u:secret@127.0.0.1:9")[1])
+
+
+def test_no_finding_follows_from_what_it_explains() -> None:
+    anomalies = known()
+    address = Finding("port-address-missing", "error", DOWN.where, "et-0/0/1 lacks 10.0.0.1")
+    session = follows(replace(SESSION, where=DOWN.where), address)
+    for now in range(100, 400, 2):
+        anomalies.see([address, session], now)
+    [cause] = [one for one in anomalies.listed() if not one.follows]
+    assert (cause.finding.id, cause.finding.severity) == ("port-address-missing", "error")
+
+
+def test_a_new_fault_is_told_though_an_old_one_at_the_same_place_was_explained() -> None:
+    """The port stays down for weeks; a route that fails later has another cause."""
+    anomalies = known()
+    for now in range(100, 200, 2):
+        anomalies.see([DOWN, follows(ROUTES, DOWN)], now)
+    told = [one for now in range(200, 300, 2) for _, one in anomalies.see([DOWN, ROUTES], now)]
+    assert [(one.finding.severity, one.follows) for one in told] == [("error", "")]
+
+
+def test_a_fault_that_grows_is_told_and_is_silenced_no_longer() -> None:
+    anomalies = known()
+    routes = [replace(ROUTES, what=f"route {number} is missing", id="route-missing") for number in range(40)]
+    for now in (100, 102):
+        anomalies.see(routes[:1], now)
+    [one] = anomalies.listed()
+    anomalies.silences = {1: silence(anomaly=one.number, count=one.count, until=9999)}
+    assert [each.silenced != "" for _, each in anomalies.see(routes[:2], 104)] == [True]
+    assert [(change, each.count, each.silenced) for change, each in anomalies.see(routes, 106)] == [("changed", 40, "")]
+
+
+def test_a_repair_closes_the_incident_though_a_deploy_is_at_work(tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    class Taken(Notifier):
+        async def _sent(self, client: Any, where: str, body: list[dict[str, Any]]) -> bool:
+            sent.extend(body)
+            return True
+
+    anomalies = known()
+    notifier = Taken("http://127.0.0.1:9/", None, print)
+    changes = [*anomalies.see([DOWN], 100), *anomalies.see([DOWN], 102, deployed={"leaf1"}), *anomalies.see([], 200)]
+    notifier.tell([Event(number, 100, change, one) for number, (change, one) in enumerate(changes, 1)])
+    assert asyncio.run(notifier._all(None))
+    assert [each["change"] for each in sent] == ["opened", "closed"]
+
+
+def test_a_receiver_that_is_new_is_told_what_is_open(tmp_path: Path) -> None:
+    store, anomalies = Store(tmp_path / "s"), known()
+    store.keep(anomalies.see([DOWN], 100), 100)
+    waiting = Notifier("http://127.0.0.1:9/", None, print, store)._waiting["webhook"]
+    assert [(each.change, each.anomaly.finding.id) for each in waiting] == [("opened", "port-down")]
+
+
+def test_what_was_open_before_a_restart_stays_open_until_it_can_be_seen_again() -> None:
+    anomalies = known()
+    anomalies.see([DOWN], 100)
+    again = known()
+    again.restore(anomalies.listed(), [], 1000)
+    assert again.see([], 1002) == []
+    assert again.see([], 1179) == []
+    assert [change for change, _ in again.see([], 1181)] == ["closed"]
+
+
+def test_silences_are_added_while_checks_read_them() -> None:
+    anomalies = known()
+    ended = False
+
+    def add() -> None:
+        number = 0
+        while not ended:
+            number += 1
+            anomalies.silences = {**dict(list(anomalies.silences.items())[-50:]), number: silence(number=number)}
+
+    thread = Thread(target=add)
+    thread.start()
+    try:
+        for now in range(300):
+            anomalies.see([DOWN, SESSION, ROUTES], now)
+    finally:
+        ended = True
+        thread.join()
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "a{99999999999}", ".*.*.*.*.*x", "(?P<", "x" * 400])
+def test_patterns_of_alertmanager_that_take_long_or_are_none_fit_nothing(pattern: str) -> None:
+    matcher = {"name": "device", "value": pattern, "isRegex": True}
+    silences = [{"status": {"state": "active"}, "matchers": [matcher], "comment": "", "createdBy": ""}]
+    assert by_alertmanager(silences, {"device": "a" * 60 + "!"}) == ""
+
+
+def test_a_silence_of_alertmanager_ends_though_alertmanager_does_not_answer() -> None:
+    silences = [{"status": {"state": "active"}, "matchers": [], "endsAt": "2026-12-01T10:00:00.000Z", "comment": "x"}]
+    assert by_alertmanager(silences, {}, "2026-12-01T09:59:59.000+00:00")
+    assert not by_alertmanager(silences, {}, "2026-12-01T10:00:00.000+00:00")

@@ -27,6 +27,7 @@ from railweave.live.check import (
     forwarding,
     identity,
     neighbors,
+    ports,
     sessions,
     strangers,
     tenants,
@@ -50,6 +51,8 @@ _SUBJECT = re.compile(r"((?:session|BFD) with \S+?):? ")
 """The pattern of what a text is about, before the state of it, which changes from round to round."""
 MOST_CLOSED = 2000
 """The largest number of closed anomalies that are kept in memory."""
+RESTORED_S = 180.0
+"""The seconds after a restart for which anomalies of the run before stay open, though they are not seen."""
 SETTLE_S = 30.0
 """The seconds after the last change of a link or a session for which the network may still converge."""
 
@@ -60,6 +63,10 @@ def _of(*where: ModuleType | Rule) -> frozenset[str]:
     return frozenset(rule.id for rule in rules if isinstance(rule, Rule))
 
 
+LINKS = _of(ports.DOWN, ports.SHUT, ports.ABSENT, ports.NO_OPTIC, neighbors.LINKS)
+"""The rules of links that carry nothing. Changes, addresses and neighbors of such a link only repeat what they say."""
+
+
 class AnomalyKind(NamedTuple):
     """The hysteresis of a kind of finding.
 
@@ -68,7 +75,7 @@ class AnomalyKind(NamedTuple):
     - ``converging_s``: the seconds for which a finding is seen before its anomaly opens, while the network converges.
     - ``quiet_s``: the seconds without the finding before the anomaly closes, but at least three rounds.
     - ``merged``: True if all findings of a rule at one place are one anomaly.
-    - ``echo``: True if findings follow from an anomaly of a port or device at the same place that is open, or was lately.
+    - ``echo``: True if findings follow from an anomaly of the same link (a rule of ``LINKS``, or flapping) that is open, or was lately.
     - ``moves``: True if findings of the kind show that the network converges.
     """
 
@@ -101,13 +108,21 @@ KINDS = (
     AnomalyKind("counters", _of(counters, storms, rates, light), 1, 0, 60),
     AnomalyKind(
         "sessions",
-        _of(sessions.MISSING, sessions.DOWN, sessions.BFD_DOWN, diagnosis.ADJACENCY, neighbors),
+        _of(sessions.MISSING, sessions.DOWN, sessions.BFD_DOWN, diagnosis.ADJACENCY, neighbors.SESSIONS),
         1,
         3,
         20,
         moves=True,
     ),
-    AnomalyKind("other", frozenset(), 1, 0, 10, moves=True),
+    AnomalyKind(
+        "links and devices",
+        LINKS | _of(identity.SILENT, sessions.DAEMON, cabling.WRONG, cabling.SWAPPED),
+        1,
+        0,
+        10,
+        moves=True,
+    ),
+    AnomalyKind("other", frozenset(), 1, 0, 10),
 )
 """The kinds of findings. The first kind that has a finding's rule counts; the last has all other rules."""
 
@@ -198,6 +213,13 @@ class Anomalies:
     _waiting: dict[_Key, _Waiting] = field(default_factory=dict[_Key, _Waiting])
     _moving: frozenset[_Key] = frozenset()
     _moved: float = float("-inf")
+    _explained: dict[_Key, float] = field(default_factory=dict[_Key, float])
+    """The time at which each finding last said that it follows from another."""
+    _named: dict[str, Anomaly] = field(default_factory=dict[str, Anomaly])
+    _at: dict[str, list[Anomaly]] = field(default_factory=dict[str, list[Anomaly]])
+    """The anomalies of each device, open and closed, as they were at the beginning of a round."""
+    _restored: set[int] = field(default_factory=set[int])
+    _restored_until: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while anomalies change: checks run in a thread, and readers acknowledge meanwhile."""
 
@@ -206,7 +228,8 @@ class Anomalies:
     ) -> list[tuple[Change, Anomaly]]:
         """Update the anomalies with the findings at one time. Return (change, anomaly) for each that opened, changed or closed.
 
-        An anomaly has changed if its severity, its cause (``follows``), its silence or its ``deploy`` flag is different.
+        An anomaly has changed if its severity, its cause (``follows``), its silence or its ``deploy`` flag is different, or if it stands for
+        twice as many findings.
 
         - ``at``: the time of the findings, in seconds since 1970.
         - ``deployed``: the devices that a deploy is changing.
@@ -216,6 +239,10 @@ class Anomalies:
 
     def _see(self, findings: Iterable[Finding], at: float, deployed: Collection[str]) -> list[tuple[Change, Anomaly]]:
         keyed = _keyed(findings)
+        self._named = {each.name: each for each in self.now.values()}
+        self._at = {}
+        for each in (*self.now.values(), *self.over.values()):
+            self._at.setdefault(each.device, []).append(each)
         moving = frozenset(key for key in keyed if kind_of(key[0]).moves)
         if moving != self._moving:
             self._moving, self._moved = moving, at
@@ -226,7 +253,7 @@ class Anomalies:
             if old is None and not folded and not self._long_enough(key, finding, at):
                 continue
             base = self._opened(key, finding, at) if old is None else old
-            follows = self._cause(base, finding, at)
+            follows = self._cause(key, base, finding, at)
             if follows and not _cause(finding):
                 finding = replace(finding, severity="info", why=f"{_FOLLOWS}{follows}")  # noqa: PLW2901 - the same, with its cause
             new = replace(base, finding=finding, last=at, follows=follows, count=count)
@@ -235,7 +262,10 @@ class Anomalies:
                 changes.append(("opened", new))
             elif _state(old) != _state(new):
                 changes.append(("changed", new))
-            self.now[key] = new
+            self.now[key] = self._named[new.name] = new
+            self._restored.discard(new.number)
+            if old is None:
+                self._at.setdefault(new.device, []).append(new)
         self._waiting = {
             key: each for key, each in self._waiting.items() if key not in self.now and at - each.last < self.quiet_s
         }
@@ -246,7 +276,7 @@ class Anomalies:
         kind = kind_of(finding.id)
         known = self._waiting.get(key, _Waiting(at, 0, at))
         self._waiting[key] = seen = _Waiting(known.first, known.rounds + 1, at)
-        converging = at - self._moved < max(SETTLE_S, 2 * self.quiet_s)
+        converging = at - self._moved < self._settle_s
         return seen.rounds >= kind.rounds and (not converging or at - seen.first >= kind.converging_s)
 
     def _opened(self, key: _Key, finding: Finding, at: float) -> Anomaly:
@@ -258,29 +288,30 @@ class Anomalies:
         device, _, port = finding.where.partition(" ")
         return Anomaly(self.made, finding, device, port, first, at, finding.what)
 
-    def _cause(self, anomaly: Anomaly, finding: Finding, at: float) -> str:
-        """Return the cause of an anomaly's present finding: what the finding says, or the earlier cause while the network settles."""
+    def _cause(self, key: _Key, anomaly: Anomaly, finding: Finding, at: float) -> str:
+        """Return the cause of an anomaly's present finding: what the finding says, or what it said lately, or the anomaly that it repeats."""
         given = _cause(finding)
         if given:
+            self._explained[key] = at
             return given
-        return self._lately(anomaly.number, at, anomaly.follows) or self._echoed(finding, at)
+        if anomaly.follows and at - self._explained.get(key, float("-inf")) < self._settle_s:
+            return anomaly.follows
+        return self._echoed(finding, at)
 
-    def _lately(self, number: int, at: float, name: str) -> str:
-        """Return ``name`` if an anomaly of this name, other than ``number``, is open or was seen lately; else an empty text."""
-        settle = max(SETTLE_S, 2 * self.quiet_s)
-        known = (*self.now.values(), *self.over.values()) if name else ()
-        there = any(each.name == name and each.number != number and at - each.last < settle for each in known)
-        return name if there else ""
+    @property
+    def _settle_s(self) -> float:
+        return max(SETTLE_S, 2 * self.quiet_s)
 
     def _echoed(self, finding: Finding, at: float) -> str:
-        """Return the anomaly of a port or device that a finding at the same place only repeats; empty if there is none."""
+        """Return the anomaly of a link that a finding at the same link only repeats; empty if there is none."""
         if not kind_of(finding.id).echo:
             return ""
-        settle = max(SETTLE_S, 2 * self.quiet_s)
-        for each in (*self.now.values(), *self.over.values()):
-            kind = kind_of(each.finding.id)
+        device, _, port = finding.where.partition(" ")
+        name = f"{finding.id} at {finding.where}"
+        for each in (*self._at.get(device, ()), *self._at.get(self.ends.get((device, port), ""), ())):
+            told = each.finding.id in LINKS or kind_of(each.finding.id) is KINDS[0]
             same = each.finding.where == finding.where or self._across(each.finding.where, finding.where)
-            if same and (kind.moves or kind is KINDS[0]) and at - each.last < settle:
+            if told and same and at - each.last < self._settle_s and name not in {each.follows, each.name}:
                 return each.follows or each.name
         return ""
 
@@ -292,7 +323,7 @@ class Anomalies:
     def _expected(self, anomaly: Anomaly, at: float, deployed: Collection[str]) -> Anomaly:
         """Return the anomaly with its ``deploy`` flag and its silence at the time ``at``."""
         far = self.ends.get((anomaly.device, anomaly.port), "")
-        cause = next((each for each in self.now.values() if each.name == anomaly.follows), None)
+        cause = self._named.get(anomaly.follows) if anomaly.follows else None
         deploy = anomaly.device in deployed or far in deployed or (cause is not None and cause.deploy)
         silenced = of_anomaly(self.silences.values(), anomaly, at) or self.elsewhere(anomaly)
         if not silenced and cause is not None and cause.silenced:
@@ -301,23 +332,32 @@ class Anomalies:
 
     def _closing(self, at: float) -> list[tuple[Change, Anomaly]]:
         changes: list[tuple[Change, Anomaly]] = []
+        flapping = {each.finding.where: each.name for each in self.now.values() if kind_of(each.finding.id) is KINDS[0]}
         for key, anomaly in list(self.now.items()):
+            if anomaly.number in self._restored and at < self._restored_until:
+                continue
             if at - anomaly.last >= max(self.quiet_s, kind_of(anomaly.finding.id).quiet_s):
                 del self.now[key]
-                flapping = (each.name for each in self.now.values() if kind_of(each.finding.id) is KINDS[0])
-                same = (name for name in flapping if name.endswith(f" at {anomaly.finding.where}"))
-                follows = anomaly.follows or next(same, "")  # it comes back in a moment
+                self._explained.pop(key, None)
+                comes_back = flapping.get(anomaly.finding.where, "")
+                follows = anomaly.follows or (comes_back if comes_back != anomaly.name else "")
                 self.over[key] = closed = replace(anomaly, closed=at, follows=follows)
                 changes.append(("closed", closed))
         while len(self.over) > MOST_CLOSED:
             del self.over[next(iter(self.over))]
         return changes
 
-    def restore(self, those: Iterable[Anomaly], silences: Iterable[Silence]) -> None:
-        """Go on with the anomalies and silences of an earlier run."""
+    def restore(self, those: Iterable[Anomaly], silences: Iterable[Silence], at: float) -> None:
+        """Go on with the anomalies and silences of an earlier run, at the time ``at``.
+
+        Findings that compare several readings take a while to come again. So what was open stays open for ``RESTORED_S``.
+        """
+        self._restored_until = at + RESTORED_S
         for anomaly in those:
             key = _key(anomaly.finding, anomaly.evidence)
             (self.now if anomaly.closed is None else self.over)[key] = anomaly
+            if anomaly.closed is None:
+                self._restored.add(anomaly.number)
             self.made = max(self.made, anomaly.number)
         self.silences.update((silence.number, silence) for silence in silences)
 
@@ -355,7 +395,7 @@ class Anomalies:
 
 
 def _state(anomaly: Anomaly) -> tuple[object, ...]:
-    return anomaly.finding.severity, anomaly.follows, anomaly.deploy, anomaly.silenced
+    return anomaly.finding.severity, anomaly.follows, anomaly.deploy, anomaly.silenced, anomaly.count.bit_length()
 
 
 def _keyed(findings: Iterable[Finding]) -> dict[_Key, tuple[Finding, int]]:

@@ -1,4 +1,6 @@
-"""The HTTP server of ``railweave watch``: the console for browsers, ``/metrics`` for Prometheus, and JSON. All of them are read-only.
+"""The HTTP server of ``railweave watch``: the console for browsers, ``/metrics`` for Prometheus, and JSON.
+
+Nothing can be changed, except acknowledgements and silences with the token of ``--write-token`` (``console.writes``).
 
 The number of connections and the time of a request are limited. If the server listens beyond loopback, readers need a
 password (RFC 7617), which browsers and Prometheus can send, or a proxy that identifies them. In that case, put TLS in

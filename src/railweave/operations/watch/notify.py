@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections import deque
 from datetime import UTC, datetime
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import OutputError
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 5000
 """The largest number of changes that are queued while a receiver does not answer. The oldest are dropped first."""
+MOST_AT_ONCE = 200
+"""The largest number of changes in one message."""
+REFUSED = {400, 405, 406, 409, 410, 411, 413, 414, 415, 422, 431}
+"""The HTTP statuses that say that a message is wrong. It is not sent again."""
 MOST_ANSWER = 8 << 20
 """The largest answer with silences that is read, in bytes."""
 REPEAT_S = 60
@@ -54,12 +59,13 @@ class Notifier:
             self._go_on(store)
 
     def _go_on(self, store: Store) -> None:
-        """Queue what a receiver does not have yet. A receiver that is new gets only what happens from now on."""
+        """Queue what a receiver does not have yet. A receiver that is new gets the open anomalies, and what happens from now on."""
         for name, waiting in self._waiting.items():
             last = store.sent(name)
-            if last is None:
+            if last is None:  # it is told what is open, as if it had opened now
                 newest = store.events(0, float("inf"), most=1)
-                store.keep_sent(name, newest[-1].id if newest else 0)
+                number = newest[-1].id if newest else 0
+                waiting.extend(Event(number, each.first, "opened", each) for each in store.anomalies(0))
             else:
                 waiting.extend(store.events(0, float("inf"), after=last, most=MOST_WAITING))
         if any(self._waiting.values()):
@@ -78,7 +84,7 @@ class Notifier:
 
     def silenced(self, anomaly: Anomaly) -> str:
         """Return the silence that Alertmanager has for an anomaly; empty if it has none, or was not reached."""
-        return by_alertmanager(self._silences, labels_of(anomaly)) if self._silences else ""
+        return by_alertmanager(self._silences, labels_of(anomaly), _time(time())) if self._silences else ""
 
     async def run(self) -> None:
         """Send queued changes until cancelled."""
@@ -91,16 +97,22 @@ class Notifier:
                 await self._there.wait()
                 self._there.clear()
                 if not await self._all(client):
-                    await asyncio.sleep(5)
+                    await asyncio.sleep(0 if self._going_on() else 5)
                     self._there.set()
+
+    def _going_on(self) -> bool:
+        """Return True if no receiver has failed, so that only more batches are waiting."""
+        return not any(self._failing.values())
 
     async def _repeating(self, client: Any, address: str) -> None:  # noqa: ANN401 - httpx's client
         """Read Alertmanager's silences and send it the open anomalies, again and again."""
         where = re.sub(r"/alerts/?$", "/silences", address)
         while True:
+            silences: Any = []
             with contextlib.suppress(Exception):  # what is not answered is not known: nothing is silenced by it
                 answer = await client.get(where)
-                self._silences = parse_json(answer.content[:MOST_ANSWER]) if answer.is_success else []
+                silences = parse_json(answer.content[:MOST_ANSWER]) if answer.is_success else []
+            self._silences = silences
             await asyncio.sleep(REPEAT_S)
             lasting = [("changed", anomaly) for anomaly in self._lasting() if not _withheld(anomaly, "alertmanager")]
             if lasting and not self._waiting["alertmanager"]:
@@ -109,10 +121,10 @@ class Notifier:
     async def _all(self, client: Any) -> bool:  # noqa: ANN401 - httpx's client
         good = True
         for name, waiting in self._waiting.items():
-            events = list(waiting)
+            events = list(waiting)[:MOST_AT_ONCE]
             if not events:
                 continue
-            new = [event for event in events if not _withheld(event.anomaly, name)]
+            new = [event for event in events if event.change == "closed" or not _withheld(event.anomaly, name)]
             if name == "webhook":
                 body = [{"change": event.change, "event": event.id, **event.anomaly.to_json()} for event in new]
             else:
@@ -123,7 +135,8 @@ class Notifier:
             done = {id(event) for event in events}
             while waiting and id(waiting[0]) in done:  # a full queue has dropped the oldest meanwhile
                 waiting.popleft()
-            if self._store is not None:
+            good = good and not waiting
+            if self._store is not None and events[-1].id:
                 with contextlib.suppress(OutputError):  # a full disk: the same is sent again after a restart
                     await asyncio.to_thread(self._store.keep_sent, name, events[-1].id)
         return good
@@ -136,6 +149,9 @@ class Notifier:
         try:
             answer = await client.post(where, json=body)
             why = "" if answer.is_success else f"HTTP {answer.status_code}"
+            if answer.status_code in REFUSED:  # the same is refused again and again, and would hold up what follows
+                self._say(f"{shown(where)} refuses {len(body)} changes of anomalies: {why}; they are left out")
+                return True
         except httpx.HTTPError as error:
             why = (str(error) or type(error).__name__).replace(where, shown(where))
         except Exception as error:  # noqa: BLE001 - whatever a receiver answers, the watch goes on

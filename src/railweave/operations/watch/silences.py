@@ -56,12 +56,15 @@ class Silence(JsonObject):
     anomaly: int = 0
     rule: str = ""
     devices: tuple[str, ...] = ()
+    count: int = 0
+    """The number of findings of the anomaly when it was silenced; 0 if no single anomaly was. A fault that grows is told."""
 
     def fits(self, anomaly: Anomaly, at: float) -> bool:
         """Return True if the silence holds for an anomaly at the time ``at``."""
         return (
             self.begin <= at < self.until
             and self.anomaly in {0, anomaly.number}
+            and (not self.count or anomaly.count <= 2 * self.count)
             and self.rule in {"", anomaly.finding.id}
             and (not self.devices or anomaly.device in self.devices)
         )
@@ -103,26 +106,37 @@ def devices_of(network: Network, scopes: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(fitting or ()))
 
 
-def by_alertmanager(silences: Any, labels: Mapping[str, str]) -> str:  # noqa: ANN401 - JSON
+def by_alertmanager(silences: Any, labels: Mapping[str, str], now: str = "") -> str:  # noqa: ANN401 - JSON
     """Return the comment of the first active silence of Alertmanager whose matchers fit the labels of an alert; empty if none fits.
+
+    ``now`` is the time in ISO 8601 (UTC); silences that end before it do not count. Empty means that ends are not compared.
 
     ``silences`` is the answer to ``GET /api/v2/silences``. What is not of this form fits nothing.
     """
     rows: list[Any] = cast("list[Any]", silences) if isinstance(silences, list) else []
     for silence in rows:
         try:
-            if silence["status"]["state"] == "active" and all(_fits(each, labels) for each in silence["matchers"]):
+            ended = bool(now) and str(silence.get("endsAt", ""))[:19] <= now[:19]
+            if (
+                silence["status"]["state"] == "active"
+                and not ended
+                and all(_fits(each, labels) for each in silence["matchers"])
+            ):
                 comment, by = (str(silence.get(key, ""))[:LONGEST_TEXT] for key in ("comment", "createdBy"))
                 return f"Alertmanager: {comment} ({by})"
-        except (KeyError, TypeError, AttributeError, re.error):
+        except Exception:  # noqa: BLE001, S112 - what is not of this form fits nothing
             continue
     return ""
+
+
+_SIMPLE = re.compile(r"(?:[\w\-:/ |]|\\.|\.[*+]?){1,300}", re.ASCII)
+"""A pattern of regular expressions that end soon: words, alternatives, and at most three ``.*``."""
 
 
 def _fits(matcher: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     value, wanted = labels.get(matcher["name"], ""), str(matcher["value"])
     if matcher.get("isRegex"):
-        if len(wanted) > LONGEST_TEXT:
+        if not _SIMPLE.fullmatch(wanted) or len(re.findall("[*+]", wanted)) > 3:
             return False
         same = re.fullmatch(wanted, value) is not None
     else:

@@ -9,6 +9,7 @@ import signal
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Argument, InputError, Option, Problem
@@ -114,7 +115,7 @@ def watching_of(
     if notifier is not None:
         anomalies.elsewhere = notifier.silenced
     if store is not None:
-        anomalies.restore(store.anomalies(MOST_CLOSED), store.silences())
+        anomalies.restore(store.anomalies(MOST_CLOSED), store.silences(), time())
     return WatchedNetwork(
         Collector(devices, store, every_s=wanted.every_s),
         validator,

@@ -351,9 +351,9 @@ class Store:
 
     def touch(self, anomalies: Iterable[Anomaly]) -> None:
         """Write open anomalies as they are now, for example when they were last seen, without an event."""
-        rows = [(json.dumps(asdict(anomaly)), anomaly.number) for anomaly in anomalies]
+        rows = [(anomaly.number, anomaly.closed, json.dumps(asdict(anomaly))) for anomaly in anomalies]
         with self._transaction():
-            self._db.executemany("UPDATE anomaly SET value = ? WHERE number = ?", rows)
+            self._db.executemany("INSERT OR REPLACE INTO anomaly VALUES (?, ?, ?)", rows)
 
     def anomalies(self, most_closed: int) -> list[Anomaly]:
         """Return the open anomalies, and the last ``most_closed`` closed ones, latest last."""

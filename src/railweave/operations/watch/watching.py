@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field, replace
 from time import time
 from typing import TYPE_CHECKING, Literal
@@ -79,6 +80,8 @@ NOT_KEPT = Rule(
 )
 TOUCHED_S = 60.0
 """The seconds after which the store gets the times at which open anomalies were last seen."""
+LONGEST_STEP_S = 3600
+"""The seconds after which a deploy step without an end counts as killed: its device is no longer being changed."""
 DEPLOYED_S = 60
 """The seconds after the end of a deploy step for which its device is still treated as being changed."""
 
@@ -108,6 +111,8 @@ class WatchedNetwork:
     """The functions to call with the changed anomalies after each check."""
     ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     """The functions to call when the watch is about to end, while pages are still served."""
+    _changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from the change of anomalies until it is written and told, so that changes are written in their order."""
     _first: float | None = None
     _complete: bool = False
     _touched: float = 0.0
@@ -165,11 +170,12 @@ class WatchedNetwork:
             findings = [*self.validator.findings(seen, deployed=deployed), *of_jobs, *self._store_findings()]
             return self.anomalies.see(findings, at, deployed=deployed)
 
-        changes = await asyncio.to_thread(compared)
-        await self.announce(changes, at)
+        async with self._changing:
+            changes = await asyncio.to_thread(compared)
+            await self._announce(changes, at)
         return changes
 
-    async def announce(self, changes: Sequence[tuple[Change, Anomaly]], at: float) -> None:
+    async def _announce(self, changes: Sequence[tuple[Change, Anomaly]], at: float) -> None:
         """Write changes of anomalies to the store, and tell them to receivers, pages and the command line."""
         events = await asyncio.to_thread(self._kept, changes, at)
         if self.notifier is not None:
@@ -190,15 +196,14 @@ class WatchedNetwork:
     def _kept(self, changes: Sequence[tuple[Change, Anomaly]], at: float) -> list[Event]:
         """Write changes of anomalies to the store, if there is one, and return them as events."""
         if self.store is not None:
-            try:
-                events = self.store.keep(changes, at) if changes else []
-                if at - self._touched >= TOUCHED_S:
-                    self._touched = at
+            if at - self._touched >= TOUCHED_S:
+                self._touched = at
+                with contextlib.suppress(OutputError):  # tried again in a minute
                     self.store.touch(self.anomalies.listed())
+            try:
+                return self.store.keep(changes, at) if changes else []
             except OutputError as error:
                 self.collector.unwritten = str(error)
-            else:
-                return events
         return [Event(0, at, change, anomaly) for change, anomaly in changes]
 
     def _store_findings(self) -> Iterator[Finding]:
@@ -207,16 +212,17 @@ class WatchedNetwork:
 
     async def acknowledge(self, number: int, note: Note | None) -> Anomaly | None:
         """Acknowledge an open anomaly, or take the acknowledgement back (None). Return the anomaly, or None if none has the number."""
-        anomaly = self.anomalies.change(number, note)
-        if anomaly is not None:
-            await self.announce([("changed", anomaly)], time())
+        async with self._changing:
+            anomaly = await asyncio.to_thread(self.anomalies.change, number, note)
+            if anomaly is not None:
+                await self._announce([("changed", anomaly)], time())
         return anomaly
 
     async def silence(self, silence: Silence) -> Silence:
         """Add a silence, or replace the silence with its number. A number of 0 stands for the next free one. Return the silence."""
         if not silence.number:
             silence = replace(silence, number=max(self.anomalies.silences, default=0) + 1)
-        self.anomalies.silences[silence.number] = silence
+        self.anomalies.silences = {**self.anomalies.silences, silence.number: silence}  # a check may read the old ones
         if self.store is not None:
             await asyncio.to_thread(self.store.keep_silence, silence)
         return silence
@@ -232,4 +238,8 @@ def deploying(fabric: Path | None, now: float) -> frozenset[str]:
             steps = [] if last is None or (last.ended or now) < now - DEPLOYED_S else read.steps(last.number)
     except OutputError:  # it cannot be read
         return frozenset()
-    return frozenset(step.device for step in steps if (step.ended or now) >= now - DEPLOYED_S)
+    return frozenset(
+        step.device
+        for step in steps
+        if (step.ended or now) >= now - DEPLOYED_S and (step.ended or step.began >= now - LONGEST_STEP_S)
+    )

@@ -85,7 +85,7 @@ class Guard:
             host = headers.get(b"host", b"").decode("latin-1")
             message = "this host name is not accepted: use 127.0.0.1 or localhost\n"
             return None if _is_here(host) else PlainTextResponse(message, 421)
-        if self.proxy is not None and _by_proxy(scope, headers, self.proxy):
+        if self.proxy is not None and by_proxy(scope, headers, self.proxy):
             return None
         if self.password is None:
             return PlainTextResponse("only requests through the proxy are accepted, which names the user\n", 403)
@@ -135,7 +135,7 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
+def by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
     """Return True if a request comes from the proxy's address and its ``headers`` name the reader. ``scope`` is the request's ASGI scope."""
     client = scope.get("client")
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():

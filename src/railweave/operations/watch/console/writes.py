@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from railweave.errors import InputError, OutputError
+from railweave.operations.watch.console.guard import by_proxy
 from railweave.operations.watch.silences import LONGEST_TEXT, Note, Silence, devices_of, seconds_of
 from railweave.reading import parse_json
 
@@ -65,10 +66,13 @@ async def _fields(request: Request, token: str) -> dict[str, str]:
     except (ValueError, AttributeError):
         raise RefusedError(400, "the body cannot be read") from None
     supplied = request.headers.get(TOKEN) or fields.pop("token", "")
-    if not hmac.compare_digest(supplied.encode(), token.encode()):
+    if not hmac.compare_digest(supplied.encode("utf-8", "replace"), token.encode()):
         await asyncio.sleep(WRONG_S)
         raise RefusedError(403, "the token is wrong or missing: it is the one of --write-token")
-    return {key: value.strip()[:LONGEST_TEXT] for key, value in fields.items() if value.strip()}
+    given = {key: value.strip()[:LONGEST_TEXT] for key, value in fields.items() if value.strip()}
+    if not all(value.isprintable() for value in given.values()):
+        raise RefusedError(400, "a field has characters that cannot be shown")
+    return given
 
 
 def routes(watching: WatchedNetwork, guard: Guard) -> list[Route]:
@@ -109,7 +113,8 @@ class _Writer:
     def _who(self, request: Request, fields: dict[str, str]) -> tuple[str, str]:
         """Return (the person, the reason) of a request. The proxy's name of the person comes before the field."""
         proxy = self._guard.proxy
-        named = request.headers.get(proxy.header, "").strip() if proxy else ""
+        through = proxy is not None and by_proxy(request.scope, dict(request.scope["headers"]), proxy)
+        named = request.headers.get(proxy.header, "").strip() if proxy and through else ""
         by, why = named or fields.get("by", ""), fields.get("why", "")
         if not by or not why:
             raise RefusedError(400, "say who does this (by) and why")
@@ -132,10 +137,12 @@ class _Writer:
         if scopes and not devices:
             raise RefusedError(400, f"no device fits {' and '.join(given)}")
         given += [*([f"anomaly {anomaly}"] if anomaly else []), *([f"rule {rule}"] if rule else [])]
+        known = self._watching.anomalies.with_number(anomaly) if anomaly else None
+        count = known.count if known else 0
         if not given:
             raise RefusedError(400, "say what to silence: an anomaly, a rule, a device, a rack or a tenant")
         return await self._watching.silence(
-            Silence(0, ", ".join(given), time(), until, by, why, anomaly, rule, devices)
+            Silence(0, ", ".join(given), time(), until, by, why, anomaly, rule, devices, count)
         )
 
     def _anomaly(self, given: str) -> int:
