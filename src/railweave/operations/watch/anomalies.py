@@ -309,9 +309,9 @@ class Anomalies:
         device, _, port = finding.where.partition(" ")
         name = f"{finding.id} at {finding.where}"
         for each in (*self._at.get(device, ()), *self._at.get(self.ends.get((device, port), ""), ())):
-            told = each.finding.id in LINKS or kind_of(each.finding.id) is KINDS[0]
+            repeats = each.finding.id in LINKS or kind_of(each.finding.id) is KINDS[0]
             same = each.finding.where == finding.where or self._across(each.finding.where, finding.where)
-            if told and same and at - each.last < self._settle_s and name not in {each.follows, each.name}:
+            if repeats and same and at - each.last < self._settle_s and name not in {each.follows, each.name}:
                 return each.follows or each.name
         return ""
 
