@@ -38,6 +38,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "client._RefusedError": ("POST /api: HTTP 400", [{"name": ["taken"]}]),
     "HostUsageError": ("no such option: -x", "usage: railweave host plan", "railweave host plan"),
     "UnreadableError": ("lost", "its answer is not understood"),
+    "writes.RefusedError": (403, "the token is wrong"),
     "ReachError": ("host key", "its key is not known", "add it"),
     "StoppedError": ("the check failed", 2, True),
     "RenderError": ("a '[' is not closed", 7),
