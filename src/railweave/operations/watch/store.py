@@ -349,7 +349,7 @@ class Store:
             self._db.execute("DELETE FROM anomaly WHERE closed < ?", (at - KEPT_S,))
         return events
 
-    def touch(self, anomalies: Iterable[Anomaly]) -> None:
+    def refresh(self, anomalies: Iterable[Anomaly]) -> None:
         """Write open anomalies as they are now, for example when they were last seen, without an event."""
         rows = [(anomaly.number, anomaly.closed, json.dumps(asdict(anomaly))) for anomaly in anomalies]
         with self._transaction():

@@ -199,7 +199,7 @@ class WatchedNetwork:
             if at - self._touched >= TOUCHED_S:
                 self._touched = at
                 with contextlib.suppress(OutputError):  # tried again in a minute
-                    self.store.touch(self.anomalies.listed())
+                    self.store.refresh(self.anomalies.listed())
             try:
                 return self.store.keep(changes, at) if changes else []
             except OutputError as error:
