@@ -21,7 +21,7 @@ OF_MODULES = {
 }
 ALLOWED = {
     "writing.py": "the writer",
-    "reading.py": "read only, and kept waiting by no pipe",
+    "reading.py": "read only, and kept waiting by no pipe; SQLite writes its own files, which are made through no link",
     "live/fleet/running.py": "on a server, in a temporary folder of its own",
     "host/files.py": "the room `host` imports nothing of railweave: its own writer",
     "host/journal.py": "the lock beside the journal, which nothing is written through",
@@ -34,9 +34,6 @@ ALLOWED = {
     "outputs/folder/swap.py": "links to files that stay, in the staging folder, through no link",
     "operations/deploy/ztp/serving.py": "lines at the end of the log of the folder that it serves",
     "operations/deploy/journal.py": "the lock and the database in a folder of mode 700, made for their owner alone",
-    "operations/watch/store.py": "the store of samples: SQLite writes its own file, which is made through no link",
-    "operations/tune/search.py": "the database of a search: SQLite writes its own file, which is made through no link",
-    "operations/store/database.py": "the store: SQLite writes its own file, which is made through no link",
     "live/lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
     "live/lab/logins.py": "the log of sshd, in a folder that root has just made below /run",
     "live/lab/lldp.py": "the log of lldpd, in a folder that root has just made below /run",
