@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.api.options import verb
-from railweave.api.site_verbs import (
+from railweave.api.anomaly_verbs import (
     AnomaliesAck,
     AnomaliesList,
     AnomaliesSilence,
     AnomaliesSilences,
     AnomaliesUnsilence,
 )
+from railweave.api.options import verb
 
 if TYPE_CHECKING:
     from railweave.operations.watch.client import WatchClient

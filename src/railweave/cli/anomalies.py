@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from railweave.api.site_verbs import (
+from railweave.api.anomaly_verbs import (
     AnomaliesAck,
     AnomaliesList,
     AnomaliesSilence,
@@ -116,7 +116,7 @@ def silences(options: AnomaliesSilences, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="End a silence.")
 @command(AnomaliesUnsilence)
 def unsilence(options: AnomaliesUnsilence, *, as_json: bool, quiet: bool) -> None:
-    """End a silence now. Receivers are told of the anomalies that are still open."""
+    """End a silence now. Receivers get the anomalies that are still open."""
     from railweave.api.anomalies import unsilence as end
 
     with waiting(WATCH, quiet=quiet or as_json):

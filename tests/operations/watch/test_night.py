@@ -25,9 +25,8 @@ from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
 from railweave.operations.watch.anomalies import KINDS, Anomalies, Anomaly, kind_of
 from railweave.operations.watch.app import app
-from railweave.operations.watch.console.writes import TOKEN
 from railweave.operations.watch.notify import Notifier
-from railweave.operations.watch.silences import Note, Silence, by_alertmanager, devices_of, seconds_of
+from railweave.operations.watch.silences import TOKEN, Note, Silence, by_alertmanager, devices_of, seconds_of
 from railweave.operations.watch.store import Event, Store
 from tests.conftest import example
 from tests.operations.watch.test_anomalies import at, bad, fresh, validator_and_states

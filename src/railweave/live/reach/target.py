@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import Protocol as TypingProtocol
 
+from railweave.errors import InputError, Option, Problem
 from railweave.live.reach.failure import ReachError
 from railweave.secret_url import SecretError, secret
 
@@ -34,6 +35,19 @@ class Password:
             return secret(self.kind, self.name)
         except SecretError as error:
             raise ReachError("login", error.what, error.fix) from None
+
+
+def password_of(given: str, option: str = "--password") -> str:
+    """Return the password that the value ``given`` of an option names as ``env:NAME`` or ``file:PATH``.
+
+    Raises ``InputError`` if the text has neither form. Raises ``ReachError`` if the password is missing, empty or unreadable, or if other
+    users can read the file.
+    """
+    kind, _, name = given.partition(":")
+    if kind not in {"env", "file"} or not name:
+        fix = "write env:NAME or file:PATH"
+        raise InputError([Problem(Option(option), "it is neither env:NAME nor file:PATH", fix)])
+    return Password(kind, name).value()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import getpass
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import InputError, Option, OutputError, Problem, RailweaveError
-from railweave.operations.watch.console.writes import TOKEN
-from railweave.operations.watch.starting import password_of
+from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.live.reach.failure import ReachError
+from railweave.live.reach.target import password_of
+from railweave.operations.watch.silences import TOKEN
 from railweave.reading import parse_json
 from railweave.secret_url import http_url, shown
 
@@ -31,12 +32,9 @@ class WatchClient:
         self._password = None if password is None else password_of(password)
         try:
             self._token = None if token is None else password_of(token, "--token")
-        except RailweaveError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                [Problem(Option("--token", token or ""), str(error), "give the token of --write-token")]
-            ) from None
+        except ReachError as error:
+            fix = "give the token of --write-token"
+            raise InputError([Problem(Option("--token", token or ""), str(error), fix)]) from None
 
     def read(self, path: str) -> Any:  # noqa: ANN401 - JSON
         """Return the JSON value at a path. Raises ``OutputError`` if the watch does not answer, or refuses."""

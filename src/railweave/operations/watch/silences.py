@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LONGEST_S = 30 * 86400.0
 """The longest silence in seconds: 30 days. A silence for ever would hide a fault for ever."""
 LONGEST_TEXT = 500
+TOKEN = "x-railweave-token"  # noqa: S105 - the name of a header
+"""The header in which a client sends the token of ``--write-token``."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 

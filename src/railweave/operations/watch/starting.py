@@ -13,7 +13,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Argument, InputError, Option, Problem
-from railweave.live.reach.target import Password
+from railweave.live.reach.target import password_of
 from railweave.model.state.host_metrics import HOST_METRICS
 from railweave.operations.watch.anomalies import MOST_CLOSED, Anomalies
 from railweave.operations.watch.collector import Collector
@@ -166,19 +166,6 @@ def proxy_of(given: str) -> Proxy:
         fix = "write the proxy's address and the header in which it says who asks, as 10.0.0.5=X-Remote-User"
         raise InputError([Problem(Option("--proxy", given), "it does not have the form ADDRESS=HEADER", fix)])
     return Proxy(proxy_address, header)
-
-
-def password_of(given: str, option: str = "--password") -> str:
-    """Return the password that the value ``given`` of an option names as ``env:NAME`` or ``file:PATH``.
-
-    Raises ``InputError`` if the text has neither form. Raises ``ReachError`` if the password is missing, empty or unreadable, or if other
-    users can read the file.
-    """
-    kind, _, name = given.partition(":")
-    if kind not in {"env", "file"} or not name:
-        fix = "write env:NAME or file:PATH"
-        raise InputError([Problem(Option(option), "it is neither env:NAME nor file:PATH", fix)])
-    return Password(kind, name).value()
 
 
 def serving_of(

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from railweave.errors import InputError, OutputError
 from railweave.operations.watch.console.guard import by_proxy
-from railweave.operations.watch.silences import LONGEST_TEXT, Note, Silence, devices_of, seconds_of
+from railweave.operations.watch.silences import LONGEST_TEXT, TOKEN, Note, Silence, devices_of, seconds_of
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from railweave.operations.watch.console.guard import Guard
     from railweave.operations.watch.watching import WatchedNetwork
 
-TOKEN = "x-railweave-token"  # noqa: S105 - the name of a header
 MOST_BODY = 16 << 10
 """The largest body of a request, in bytes."""
 WRONG_S = 1.0
