@@ -89,8 +89,9 @@ class AnomalyKind(NamedTuple):
     moves: bool = False
 
 
+FLAPPING = AnomalyKind("flapping", _of(flapping), 1, 0, 10, merged=True)
 KINDS = (
-    AnomalyKind("flapping", _of(flapping), 1, 0, 10, merged=True),
+    FLAPPING,
     AnomalyKind("changes of links", _of(counters.FLAPS), 1, 0, 60, echo=True),
     AnomalyKind(
         "routes and paths",
@@ -249,14 +250,14 @@ class Anomalies:
         changes: list[tuple[Change, Anomaly]] = []
         for key, (finding, count) in keyed.items():
             old = self.now.get(key)
-            folded = _cause(finding) or self._echoed(finding, at)
-            if old is None and not folded and not self._long_enough(key, finding, at):
+            follows = self._cause(key, old, finding, at)
+            if old is None and not follows and not self._long_enough(key, finding, at):
                 continue
             base = self._opened(key, finding, at) if old is None else old
-            follows = self._cause(key, base, finding, at)
+            shown = finding
             if follows and not _cause(finding):
-                finding = replace(finding, severity="info", why=f"{_FOLLOWS}{follows}")  # noqa: PLW2901 - the same, with its cause
-            new = replace(base, finding=finding, last=at, follows=follows, count=count)
+                shown = replace(finding, severity="info", why=f"{_FOLLOWS}{follows}")
+            new = replace(base, finding=shown, last=at, follows=follows, count=count)
             new = self._expected(new, at, deployed)
             if old is None:
                 changes.append(("opened", new))
@@ -288,13 +289,13 @@ class Anomalies:
         device, _, port = finding.where.partition(" ")
         return Anomaly(self.made, finding, device, port, first, at, finding.what)
 
-    def _cause(self, key: _Key, anomaly: Anomaly, finding: Finding, at: float) -> str:
-        """Return the cause of an anomaly's present finding: what the finding says, or what it said lately, or the anomaly that it repeats."""
+    def _cause(self, key: _Key, anomaly: Anomaly | None, finding: Finding, at: float) -> str:
+        """Return the cause of a finding, whose anomaly is None if it is not open: what the finding says, or what it said lately, or the anomaly that it repeats."""
         given = _cause(finding)
         if given:
             self._explained[key] = at
             return given
-        if anomaly.follows and at - self._explained.get(key, float("-inf")) < self._settle_s:
+        if anomaly is not None and anomaly.follows and at - self._explained.get(key, float("-inf")) < self._settle_s:
             return anomaly.follows
         return self._echoed(finding, at)
 
@@ -309,7 +310,7 @@ class Anomalies:
         device, _, port = finding.where.partition(" ")
         name = f"{finding.id} at {finding.where}"
         for each in (*self._at.get(device, ()), *self._at.get(self.ends.get((device, port), ""), ())):
-            repeats = each.finding.id in LINKS or kind_of(each.finding.id) is KINDS[0]
+            repeats = each.finding.id in LINKS or kind_of(each.finding.id) is FLAPPING
             same = each.finding.where == finding.where or self._across(each.finding.where, finding.where)
             if repeats and same and at - each.last < self._settle_s and name not in {each.follows, each.name}:
                 return each.follows or each.name
@@ -332,7 +333,7 @@ class Anomalies:
 
     def _closing(self, at: float) -> list[tuple[Change, Anomaly]]:
         changes: list[tuple[Change, Anomaly]] = []
-        flapping = {each.finding.where: each.name for each in self.now.values() if kind_of(each.finding.id) is KINDS[0]}
+        flapping = {each.finding.where: each.name for each in self.now.values() if kind_of(each.finding.id) is FLAPPING}
         for key, anomaly in list(self.now.items()):
             if anomaly.number in self._restored and at < self._restored_until:
                 continue

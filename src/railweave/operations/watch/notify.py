@@ -97,12 +97,8 @@ class Notifier:
                 await self._there.wait()
                 self._there.clear()
                 if not await self._all(client):
-                    await asyncio.sleep(0 if self._going_on() else 5)
+                    await asyncio.sleep(5)
                     self._there.set()
-
-    def _going_on(self) -> bool:
-        """Return True if no receiver has failed, so that only more batches are waiting."""
-        return not any(self._failing.values())
 
     async def _repeating(self, client: Any, address: str) -> None:  # noqa: ANN401 - httpx's client
         """Read Alertmanager's silences and send it the open anomalies, again and again."""
@@ -119,27 +115,27 @@ class Notifier:
                 await self._sent(client, address, alerts(lasting))
 
     async def _all(self, client: Any) -> bool:  # noqa: ANN401 - httpx's client
-        good = True
-        for name, waiting in self._waiting.items():
-            events = list(waiting)[:MOST_AT_ONCE]
-            if not events:
-                continue
+        """Send what is queued for each receiver. Return False if a receiver did not take everything."""
+        return all([await self._emptied(client, name) for name in self._waiting])
+
+    async def _emptied(self, client: Any, name: str) -> bool:  # noqa: ANN401 - httpx's client
+        """Send what is queued for a receiver, in messages of at most ``MOST_AT_ONCE`` changes, until it takes one no more."""
+        waiting = self._waiting[name]
+        while events := list(waiting)[:MOST_AT_ONCE]:
             new = [event for event in events if event.change == "closed" or not _withheld(event.anomaly, name)]
             if name == "webhook":
                 body = [{"change": event.change, "event": event.id, **event.anomaly.to_json()} for event in new]
             else:
                 body = alerts([(event.change, event.anomaly) for event in new])
-            if new and not await self._sent(client, self._addresses[name], body):
-                good = False
-                continue
+            if not await self._sent(client, self._addresses[name], body):
+                return False
             done = {id(event) for event in events}
             while waiting and id(waiting[0]) in done:  # a full queue has dropped the oldest meanwhile
                 waiting.popleft()
-            good = good and not waiting
             if self._store is not None and events[-1].id:
                 with contextlib.suppress(OutputError):  # a full disk: the same is sent again after a restart
                     await asyncio.to_thread(self._store.keep_sent, name, events[-1].id)
-        return good
+        return True
 
     async def _sent(self, client: Any, where: str, body: list[dict[str, Any]]) -> bool:  # noqa: ANN401
         import httpx

@@ -55,17 +55,14 @@ def anomaly_cards(listed: Sequence[Anomaly], devices: Collection[str], *, linked
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [anomaly for anomaly in listed if not anomaly.follows]
-    names = {f"{head.finding.id} at {head.finding.where}" for head in heads}
+    names = {head.name for head in heads}
     below: dict[str, list[Anomaly]] = {}
     for anomaly in listed:
         if anomaly.follows in names:
             below.setdefault(anomaly.follows, []).append(anomaly)
         elif anomaly.follows:
             heads.append(anomaly)
-    cards = [
-        _card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), devices, linked=linked)
-        for head in heads[:MOST]
-    ]
+    cards = [_card(head, below.get(head.name, []), devices, linked=linked) for head in heads[:MOST]]
     more = len(heads) - MOST
     return "".join(cards) + (
         element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""

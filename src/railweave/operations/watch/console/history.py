@@ -287,7 +287,7 @@ def _anomalies(console: Console) -> Iterator[Event]:
                     "anomaly",
                     anomaly.first,
                     anomaly.closed,
-                    f"{anomaly.finding.id} at {anomaly.finding.where}",
+                    anomaly.name,
                     anomaly.finding.severity,
                 )
 
