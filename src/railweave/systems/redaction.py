@@ -43,7 +43,7 @@ _KEY = re.compile(
     r"\d?[A-Za-z]{1,40}\d{0,5}[A-Za-z]{0,40}(?:[-_.:|/ ]+(?:[A-Za-z]{1,40}\d{0,5}[A-Za-z]{0,40}|\d{1,6}))*"
 )
 """A pattern of keys and tags. The gate has hidden those that are secrets: SNMP communities."""
-_WEAK = frozenset("public private admin cisco arista juniper dell sonic password secret changeme letmein".split())  # noqa: SIM905
+_WEAK = frozenset("public private admin cisco arista juniper dell sonic password secret changeme letmein".split())  # noqa: SIM905 - a list of words
 """Words that are values of secrets as often as words of a language. Outside known statements they are hidden."""
 _FREE = FREE | {"banner_message", "alias"}
 _BREAKS = re.compile(r"[A-Za-z]\d+[A-Za-z]\w*\d")
@@ -157,7 +157,7 @@ def _fields() -> frozenset[str]:
 
 
 _GENERIC = frozenset(
-    "user users value key keys text data string login account auth pin seed hash credential credentials".split()  # noqa: SIM905
+    "user users value key keys text data string login account auth pin seed hash credential credentials".split()  # noqa: SIM905 - a list of words
 )
 """Names that say nothing of the value. Values of them are looked at."""
 

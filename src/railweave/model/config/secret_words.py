@@ -195,7 +195,7 @@ _OPTIONS = {
     **dict.fromkeys(("snmpwalk", "snmpget", "snmpbulkwalk", "snmpset", "snmptrap"), ("-c", "-A", "-X")),
 }
 """The options of programs, as scripts in configurations call them, that a secret follows."""
-_LABEL = frozenset("community password passwd passphrase passkey pass secret token psk pin cak key".split())  # noqa: SIM905
+_LABEL = frozenset("community password passwd passphrase passkey pass secret token psk pin cak key".split())  # noqa: SIM905 - a list of words
 _LABEL_MORE = frozenset(["name", "string", "index"])
 _NO_LABELLED = re.compile(
     r"(?:\d+|large|target)(?::[\d.]+){1,3}|yes|no|none|on|off|true|false|(?:not )?(?:enabled|disabled|configured|set|required|supported|hidden)|<.*|-+|"
